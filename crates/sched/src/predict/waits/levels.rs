@@ -33,6 +33,8 @@ const PATIENCE: i64 = 2_000;
 /// in millionths: a range does not become wider than the next one is to be.
 const BEYOND_ENDS: [(i64, i64); 3] = [(105_000, 480_000), (28_000, 245_000), (1_000, 98_000)];
 const MILLION: i64 = 1_000_000;
+/// Far more jobs than there are, in hundredths.
+const MOST_EXCESS: i64 = 1_000_000_000_000;
 /// Steps through the scores that are equal: the golden ratio, of 2 to the power of 64.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Equal scores are distinguished where a twentieth of the window is equal, and at least five.
@@ -91,6 +93,12 @@ impl Default for Levels {
 }
 
 impl Levels {
+    /// These, as far as levels may be so.
+    pub(super) fn of(levels: [i64; BOUNDS], excess: [i64; 3]) -> Levels {
+        let levels = levels.map(|level| level.clamp(-BEYOND, WHOLE + BEYOND));
+        Levels { levels, excess: excess.map(|excess| excess.clamp(-MOST_EXCESS, MOST_EXCESS)) }
+    }
+
     /// A wait was longer than a bound (of a lower one: at least as long). `open` forecasts are open.
     pub(super) fn exceeded(&mut self, at: usize, open: usize) {
         self.step(at, self.wanted(at), open);
@@ -163,7 +171,7 @@ impl Levels {
             true => place.div_euclid(WHOLE),
             false => -(-place).div_euclid(WHOLE),
         };
-        let score = window.nth((rounded - 1).clamp(0, count - 1) as usize)?;
+        let score = window.nth((rounded - 1).clamp(0, (count - 1).max(0)) as usize)?;
         if level > WHOLE || level < 0 {
             let beyond = if level < 0 { level } else { level - WHOLE };
             return Some(Quantile { score: doubled(score, beyond * DOUBLINGS), excluded: false });

@@ -6,6 +6,9 @@ use super::classes::{ClassKey, ClassScores};
 use super::levels::{self, BOUNDS, Levels};
 use super::{OpenForecast, Question, Standing, WaitForecaster};
 
+/// More jobs than are counted.
+const MOST: i64 = 1_000_000_000_000;
+
 /// The levels of all bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LevelMemory {
@@ -79,13 +82,14 @@ impl<K: Copy + Ord> WaitForecaster<K> {
 
     /// Takes levels back in.
     pub fn restore_levels(&mut self, memory: &LevelMemory) {
-        (self.levels.levels, self.levels.excess) = (memory.levels, memory.excess);
+        self.levels = Levels::of(memory.levels, memory.excess);
         self.started = memory.started;
     }
 
     /// Takes the scores of a class back in.
     pub fn restore_scores(&mut self, memory: ScoreMemory) {
         let ScoreMemory { class, until, count, apart, scores } = memory;
+        let (count, apart) = (count.clamp(0, MOST), apart.clamp(0, MOST));
         let mut seen = ClassScores { until, count, apart, ..ClassScores::default() };
         scores.into_iter().for_each(|score| seen.window.add(score));
         self.classes.windows.insert(class_of(class), seen);

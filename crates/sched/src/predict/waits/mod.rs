@@ -283,7 +283,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
         let forecast = WaitForecast::of(open.bounds, open.centre);
         self.levels.ranged(forecast.ranges.map(|range| range.has(wait)));
         self.classes.learn(&open.question, wait);
-        self.started += 1;
+        self.started = self.started.saturating_add(1);
         (open.standing == Standing::Informed).then_some(WaitResult { forecast, wait })
     }
 

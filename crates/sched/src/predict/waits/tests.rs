@@ -307,6 +307,30 @@ fn what_is_written_down_is_all_that_is_remembered() {
 }
 
 #[test]
+fn no_number_that_is_read_makes_it_panic() {
+    let question = fate(1_000, 600, 1).question;
+    let all = ScoreMemory {
+        class: 0,
+        until: Time(0),
+        count: i64::MAX,
+        apart: i64::MAX,
+        scores: Vec::new(),
+    };
+    for number in [i64::MIN, -1, 0, i64::MAX] {
+        let mut forecaster = WaitForecaster::default();
+        let (levels, excess) = ([number; BOUNDS], [number; 3]);
+        forecaster.restore_levels(&LevelMemory { levels, excess, started: u64::MAX });
+        forecaster.restore_scores(all.clone());
+        let said = forecaster.submitted(JobId(0), question);
+        assert_eq!(said, WaitForecaster::<JobId>::default().forecast(&question));
+        forecaster.restore_scores(ScoreMemory { scores: vec![number; 150], ..all.clone() });
+        let said = forecaster.submitted(JobId(1), question).quantiles();
+        assert!(said.map(|(_, bound)| bound).is_sorted(), "{said:?}");
+        forecaster.started(JobId(1), question.at + Span(700));
+    }
+}
+
+#[test]
 fn a_forecaster_says_whether_it_knows_enough() {
     let fates = exchangeable(&mut Draw(2), 200);
     let mut forecaster = WaitForecaster::default();
