@@ -172,7 +172,7 @@ impl Levels {
             false => -(-place).div_euclid(WHOLE),
         };
         let score = window.nth((rounded - 1).clamp(0, (count - 1).max(0)) as usize)?;
-        if level > WHOLE || level < 0 {
+        if !(0..=WHOLE).contains(&level) {
             let beyond = if level < 0 { level } else { level - WHOLE };
             return Some(Quantile { score: doubled(score, beyond * DOUBLINGS), excluded: false });
         }
