@@ -21,6 +21,7 @@ use crate::live::projects::Project;
 use crate::live::recent_history::RecentHistory;
 use crate::live::state::{Job, Quote, Task, Token};
 use crate::live::used::{UsageKey, UsageSum};
+use crate::live::waits::Waits;
 use crate::site::Tag;
 
 /// Where generated values come from.
@@ -405,6 +406,27 @@ fn records_of_format_1_are_read_for_ever() {
     let mut missing = Record::all_names();
     missing.retain(|name| !kinds.contains(*name));
     assert!(missing.is_empty(), "add lines of {missing:?}");
+}
+
+#[test]
+fn ranges_of_earlier_releases_begin_again() {
+    let level = ["500000000"; 7].join(",");
+    let open = "[7,[100,60,60,1,3600,0,0,10,60,70,80,90,60,1,3]]";
+    let read = |scores: &str| {
+        let head = format!(r#"{{"levels":[{level},-200,50,50],"held":[[0,[0,3]]]}}"#);
+        let text = format!(r#"{{"head":{head},"scores":[{scores}],"open":[{open}]}}"#);
+        Waits::get(parse(text.as_bytes()).unwrap())
+    };
+    let waits = read("[1,[430000,2,1048576,1048576]]").unwrap();
+    let forecaster = &waits.forecaster;
+    let fresh = Waits::default().forecaster;
+    assert_eq!(forecaster.results(), 0);
+    assert_eq!(forecaster.level_memory(), fresh.level_memory());
+    assert_eq!(waits.held.len(), 1, "the score is kept");
+    // Upper bounds were the first bits.
+    let over: Vec<u8> = forecaster.open_memory().map(|(_, open)| open.over).collect();
+    assert_eq!(over, [3]);
+    assert!(read("[1,[-1,2,3,4,5]]").is_err());
 }
 
 #[test]
