@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 targets=("$@")
-[ "${#targets[@]}" -gt 0 ] || targets=(files submissions sites journal peers)
+[ "${#targets[@]}" -gt 0 ] || targets=(files submissions sites journal peers commands)
 seconds=$((${MINUTES:-1} * 60))
 host=$(rustc -vV | sed -n 's/^host: //p')
 out=target/fuzzing
