@@ -9,7 +9,7 @@ use super::moments::moment;
 use super::select::Wanted;
 use super::selected::SelectedJob;
 use super::squeue::{me, state_names};
-use super::{args, json, refused};
+use super::{args, json};
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;

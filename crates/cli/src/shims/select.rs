@@ -3,7 +3,6 @@
 use tradewind_web::documents::{Job, JobList};
 
 use super::job_name::JobName;
-use super::refused;
 use super::selected::SelectedJob;
 use crate::client::{Market, encode};
 use crate::exit::{Exit, Failure};

@@ -9,11 +9,11 @@ fn a_journal_of_an_earlier_release_makes_the_same_market_and_goes_on() {
     let (config, state) = (folder.path().join("tradewind.toml"), folder.path().join("state"));
     configure(&config, "");
     let daemon = older.start(&config, &state);
-    Market(&state).fill(&older);
+    let place = ["--state", state.to_str().unwrap()];
+    Market(&state).fill(&older, &place);
     let (jobs, postings) = Market(&state).books(&older);
     assert!(jobs.len() == 24 && postings.as_array().unwrap().len() > 40, "{postings}");
     daemon.stop();
-    let place = ["--state", state.to_str().unwrap()];
     let proof = |program: &Program| program.json(&[&["journal", "verify"], &place[..]].concat());
     let (before, now) = (proof(&older), proof(&today));
     let kinds_before = kinds(&today, &place);

@@ -18,7 +18,7 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 struct Program(PathBuf);
 
-/// What a market is by, of which two releases must say the same.
+/// A market by the folder of a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Market<'a>(&'a Path);
 
@@ -123,18 +123,20 @@ impl Market<'_> {
         program.json(&[command, &["--state", state], rest].concat())
     }
 
-    /// Fills the market: two jobs run, and others wait for so long that it is said when they will
-    /// start; one is held, one cancelled, a project pays for one.
-    fn fill(self, program: &Program) {
+    /// Fills the market: two jobs run until it was said of others when they will start; one is held,
+    /// one cancelled, a project pays for one. `journal`: where it is, for `journal export`.
+    fn fill(self, program: &Program, journal: &[&str]) {
         let state = self.0.to_str().unwrap();
+        let gate = self.0.join("gate");
+        let wait = format!("until [ -e {} ]; do sleep 0.1; done", gate.display());
         let submit = |more: &[&str]| {
-            program.text(&[&["submit", "--state", state, "--time", "1"], more].concat());
+            program.text(&[&["submit", "--state", state, "--time", "10"], more].concat());
         };
         program.text(&["project", "create", "flow", "--state", state]);
         program.text(&["project", "add", "flow", "admin", "--state", state]);
         program.text(&["grant", "project:flow", "500", "--state", state]);
         for _ in 0..2 {
-            submit(&["--", "sleep", "5"]);
+            submit(&["--wrap", &wait]);
         }
         for name in ["fit-1", "fit-2", "draw", "sum"] {
             for _ in 0..4 {
@@ -146,6 +148,8 @@ impl Market<'_> {
         submit(&["--hold", "--", "true"]);
         submit(&["--job-name", "never", "--hold", "--", "true"]);
         program.text(&["cancel", "24", "--state", state]);
+        until("starts are forecast", || kinds(program, journal).iter().any(|it| it == "forecast"));
+        fs::write(gate, "").unwrap();
         self.settled(program, 1);
     }
 

@@ -101,7 +101,7 @@ fn a_standby_of_today_takes_over_and_hands_back_until_something_new_is_written()
     let (older, today) = (Program::older(), Program::today());
     let stage = Stage::new();
     let mut one = stage.start(&older, "one");
-    Market(&stage.path("one")).fill(&older);
+    Market(&stage.path("one")).fill(&older, &["--store", &stage.store()]);
     let two = stage.start(&today, "two");
     becomes(&two, "standby");
     let before = stage.jobs(&older, &one);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::codec::pages::{Draft, Pages, VERSION};
 use crate::codec::{Codec as _, Json};
+use crate::live::record::LedgerRecord;
 use crate::live::waits::{LEVELS, StartRanges};
 use crate::store::Changes;
 
