@@ -1,5 +1,5 @@
 //! What the program reads by itself: tables of users and projects, answers of a policy's command, and
-//! what Slurm's commands are told. These parsers are modules of the program, which is no library:
+//! command lines of Slurm's commands. These parsers are modules of the program, which is no library:
 //! they are compiled here once more. The first byte says as what the rest is read.
 #![no_main]
 #![allow(dead_code, reason = "the program uses the rest of these modules")]

@@ -11,9 +11,8 @@ use tradewind_io::{
 };
 use tradewind_model::{Pools, Span};
 
-const NAMES: [&str; 9] = [
-    "x", "x.json", "x.toml", "x.csv", "x.swf", "x.gz", "x.txt", SERIES, STREAMED,
-];
+const NAMES: [&str; 9] =
+    ["x", "x.json", "x.toml", "x.csv", "x.swf", "x.gz", "x.txt", SERIES, STREAMED];
 /// The values of a grid's price.
 const SERIES: &str = "series.csv";
 /// A log as a file, packed or not.

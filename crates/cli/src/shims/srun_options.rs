@@ -1,4 +1,4 @@
-//! What `srun` is told: options, and a command behind them.
+//! The command line of `srun`: options, and a command behind them.
 
 /// Options of `srun` without a value. All others that are written out have one.
 const FLAGS: [&str; 32] = [

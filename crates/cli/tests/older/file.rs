@@ -27,7 +27,10 @@ fn a_journal_of_an_earlier_release_makes_the_same_market_and_goes_on() {
     assert_eq!(now["proved"], true);
     let daemon = today.start(&config, &state);
     let (jobs_now, postings_now) = Market(&state).books(&today);
-    assert!(says(&Value::Array(jobs_now.clone()), &Value::Array(jobs.clone())), "{jobs:?}\n{jobs_now:?}");
+    assert!(
+        says(&Value::Array(jobs_now.clone()), &Value::Array(jobs.clone())),
+        "{jobs:?}\n{jobs_now:?}"
+    );
     assert!(says(&postings_now, &postings), "{postings}\n{postings_now}");
     // It goes on: by other rules, with jobs of before and new ones.
     today.text(&["release", "23", "--state", place[1]]);

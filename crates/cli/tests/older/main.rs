@@ -106,7 +106,10 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
-    #[expect(clippy::print_stderr, reason = "what a daemon said is needed to see why a test failed")]
+    #[expect(
+        clippy::print_stderr,
+        reason = "what a daemon said is needed to see why a test failed"
+    )]
     fn drop(&mut self) {
         let said = self.end("KILL");
         if thread::panicking() {
@@ -127,14 +130,15 @@ impl Market<'_> {
     /// one cancelled, a project pays for one. `journal`: where it is, for `journal export`.
     fn fill(self, program: &Program, journal: &[&str]) {
         let state = self.0.to_str().unwrap();
-        let gate = self.0.join("gate");
+        // Jobs do not see the state folder.
+        let gate = self.0.with_file_name("gate");
         let wait = format!("until [ -e {} ]; do sleep 0.1; done", gate.display());
         let submit = |more: &[&str]| {
             program.text(&[&["submit", "--state", state, "--time", "10"], more].concat());
         };
         program.text(&["project", "create", "flow", "--state", state]);
         program.text(&["project", "add", "flow", "admin", "--state", state]);
-        program.text(&["grant", "project:flow", "500", "--state", state]);
+        program.text(&["grant", "project:flow", "5000", "--state", state]);
         for _ in 0..2 {
             submit(&["--wrap", &wait]);
         }

@@ -79,7 +79,8 @@ impl Stage {
 
     /// Both programs prove the journal and come to the same state.
     fn both_prove(&self, older: &Program, today: &Program) {
-        let proof = |program: &Program| program.json(&["journal", "verify", "--store", &self.store()]);
+        let proof =
+            |program: &Program| program.json(&["journal", "verify", "--store", &self.store()]);
         until("no row is written meanwhile", || {
             let (one, other) = (proof(older), proof(today));
             assert_eq!((&one["proved"], &other["proved"]), (&true.into(), &true.into()));

@@ -123,7 +123,10 @@ state!(
 
 /// A state that was read, with what follows from its rules.
 fn ruled(mut state: State) -> Result<State, DecodeFault> {
-    state.ledger.knows_rules().map_err(|wrong| DecodeFault::new(wrong.to_string()).within("rules"))?;
+    state
+        .ledger
+        .knows_rules()
+        .map_err(|wrong| DecodeFault::new(wrong.to_string()).within("rules"))?;
     state.follow_rules();
     Ok(state)
 }

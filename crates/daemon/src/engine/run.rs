@@ -20,9 +20,7 @@ use super::standby::{self, LeaseHold, TermEnd};
 use super::start::{EngineSetup, StartError};
 use crate::codec::Codec;
 use crate::live::peers::PeerMessage;
-use crate::live::{
-    Act, Input, Live, Record, Refusal, RefusalKind, Reply, RuleChange, State, Step,
-};
+use crate::live::{Act, Input, Live, Record, Refusal, RefusalKind, Reply, RuleChange, State, Step};
 use crate::site::{Aside, Demand, Tag};
 use crate::store::StoreError;
 

@@ -54,7 +54,9 @@ impl Ledger {
     /// If they are of a later release: what they make of records is not known.
     pub(crate) fn knows_rules(&self) -> Result<(), ApplyError> {
         match self.rules {
-            Some(found) if found > RuleChange::KNOWN => Err(ApplyError::Rules { found, known: RuleChange::KNOWN }),
+            Some(found) if found > RuleChange::KNOWN => {
+                Err(ApplyError::Rules { found, known: RuleChange::KNOWN })
+            }
             _ => Ok(()),
         }
     }

@@ -44,9 +44,12 @@ fn read(packed: Vec<u8>, text: &[u8]) {
 
 fn again(bytes: &[u8]) {
     let origin = Origin { market: "m".to_owned(), created: 0 };
-    let row = |(at, body): (usize, &[u8])| Row { seq: at as u64 + 1, at: at as i64, body: body.to_vec() };
+    let row =
+        |(at, body): (usize, &[u8])| Row { seq: at as u64 + 1, at: at as i64, body: body.to_vec() };
     let rows: Vec<Row> = bytes.split(|byte| *byte == b'\n').enumerate().map(row).collect();
-    let Ok((segment, packed)) = pack(&origin, JournalEnd::of(&origin).digest, &rows) else { return };
+    let Ok((segment, packed)) = pack(&origin, JournalEnd::of(&origin).digest, &rows) else {
+        return;
+    };
     let read = SegmentReader::unpack(PathBuf::from("a"), packed, &origin, &segment);
     let back = read.and_then(|mut reader| reader.rows(0, usize::MAX));
     assert_eq!(back.ok(), Some(rows), "what was packed is unpacked");
