@@ -15,8 +15,9 @@ mod exit {
     pub(crate) use tradewind_campaign::failure::{Exit, Failure, Problem};
 }
 
+#[path = "."]
 mod project {
-    #[path = "../../../crates/cli/src/commands/live/project/import_file.rs"]
+    #[path = "../../crates/cli/src/commands/live/project/import_file.rs"]
     mod import_file;
 
     pub(super) fn read(text: &str) {
@@ -30,8 +31,9 @@ mod project {
     }
 }
 
+#[path = "."]
 mod policy {
-    #[path = "../../../crates/cli/src/command_policy/wire.rs"]
+    #[path = "../../crates/cli/src/command_policy/wire.rs"]
     mod wire;
 
     use std::sync::Arc;
@@ -54,20 +56,21 @@ mod policy {
     }
 }
 
+#[path = "."]
 mod shims {
-    #[path = "../../../crates/cli/src/shims/fields.rs"]
+    #[path = "../../crates/cli/src/shims/fields.rs"]
     mod fields;
-    #[path = "../../../crates/cli/src/shims/format.rs"]
+    #[path = "../../crates/cli/src/shims/format.rs"]
     mod format;
-    #[path = "../../../crates/cli/src/shims/hostlist.rs"]
+    #[path = "../../crates/cli/src/shims/hostlist.rs"]
     mod hostlist;
-    #[path = "../../../crates/cli/src/shims/job_name.rs"]
+    #[path = "../../crates/cli/src/shims/job_name.rs"]
     mod job_name;
-    #[path = "../../../crates/cli/src/shims/moments.rs"]
+    #[path = "../../crates/cli/src/shims/moments.rs"]
     mod moments;
-    #[path = "../../../crates/cli/src/shims/selected.rs"]
+    #[path = "../../crates/cli/src/shims/selected.rs"]
     mod selected;
-    #[path = "../../../crates/cli/src/shims/srun_options.rs"]
+    #[path = "../../crates/cli/src/shims/srun_options.rs"]
     mod srun_options;
 
     use jiff::Zoned;
