@@ -33,7 +33,10 @@ submissions)
     lines fuzz/seeds/submissions.txt
     ;;
 sites) plain crates/daemon/src/site/slurm/samples/* fuzz/seeds/spool.txt fuzz/seeds/qstat.xml ;;
-journal) lines crates/daemon/src/codec/golden/records-1.jsonl ;;
+journal)
+    lines crates/daemon/src/codec/golden/records-1.jsonl
+    plain fuzz/seeds/archive.txt
+    ;;
 commands)
     with '\x00' fuzz/seeds/people.csv
     lines fuzz/seeds/commands.txt
