@@ -188,7 +188,7 @@ impl Decode for PhaseRow {
             "over" => some(carried).and_then(Decode::get).map(PhaseRow::Over),
             "handing" => none(carried.as_ref()).map(|()| PhaseRow::Handing),
             "away" => none(carried.as_ref()).map(|()| PhaseRow::Away),
-            _ => Err(DecodeFault::new("it is not known here")),
+            _ => Err(DecodeFault::unknown()),
         };
         read.map_err(|fault| fault.within(name))
     }

@@ -76,7 +76,7 @@ macro_rules! times {
                 let name = String::get(value)?;
                 let all = [("work", $work), $(($name, $other)),*];
                 let found = all.into_iter().find(|(known, _)| *known == name);
-                found.map(|(_, it)| it).ok_or_else(|| DecodeFault::new("it is not known here"))
+                found.map(|(_, it)| it).ok_or_else(DecodeFault::unknown)
             }
 
             fn absent() -> Option<Self> {

@@ -68,6 +68,7 @@ choice!(LedgerRecord {
     "moved" => Moved { from, to, amount, note },
     "project" => Project { project, change },
     "rules" => Rules { version },
+    "ruled-by" => RuledBy { version },
     "power-limited" => PowerLimited { holder, limits },
 });
 choice!(OutageRecord {
@@ -117,7 +118,7 @@ macro_rules! records {
                 $(if $record::NAMES.contains(&name) {
                     return $record::get(value).map(Record::$kind);
                 })*
-                Err(DecodeFault::new("it is not known here").within(name))
+                Err(DecodeFault::unknown().within(name))
             }
         }
 

@@ -48,7 +48,7 @@ macro_rules! state {
                 let mut fields = Fields::of(value)?;
                 $(let $field = fields.take(stringify!($field))?;)*
                 fields.end()?;
-                Ok($($state)*)
+                ruled($($state)*)
             }
         }
 
@@ -84,7 +84,7 @@ macro_rules! state {
             let $($state)* = State::empty(short.now);
             $(let $own = fields.take(stringify!($own))?;)*
             fields.end()?;
-            let state = State { waits: forecasts, ..$($state)* };
+            let state = ruled(State { waits: forecasts, ..$($state)* })?;
             Ok(SnapshotHead { state, market: short, balances, posted, digest })
         }
     };
@@ -120,6 +120,16 @@ state!(
         put_off, budgets
     }
 );
+
+/// A state that was read, with what follows from its rules.
+fn ruled(mut state: State) -> Result<State, DecodeFault> {
+    state
+        .ledger
+        .knows_rules()
+        .map_err(|wrong| DecodeFault::new(wrong.to_string()).within("rules"))?;
+    state.follow_rules();
+    Ok(state)
+}
 
 impl Encode for JobTable {
     fn put(&self, out: &mut Vec<u8>) {

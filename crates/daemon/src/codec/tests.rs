@@ -313,8 +313,14 @@ fn what_is_wrong_is_named() {
         (r#""created""#, "created: expected more than the name"),
         (r#"{"created":{"market":7}}"#, "created.market: expected a text"),
         (r#"{"created":{}}"#, "created.market: it is missing"),
-        (r#"{"created":{"market":"a","x":1}}"#, "created.x: it is not known here"),
-        (r#"{"foretold":{"job":1}}"#, "foretold: it is not known here"),
+        (
+            r#"{"created":{"market":"a","x":1}}"#,
+            "created.x: it is not known here; a later release has written it: use that release",
+        ),
+        (
+            r#"{"foretold":{"job":1}}"#,
+            "foretold: it is not known here; a later release has written it: use that release",
+        ),
         (
             r#"{"dropped":{"job":-1}}"#,
             "dropped.job: expected a whole number from 0 to 18446744073709551615",

@@ -160,7 +160,9 @@ impl Encode for Waits {
     }
 
     fn is_absent(&self) -> bool {
-        *self == Waits::default()
+        WaitsHead::of(self).is_absent()
+            && scores(self).next().is_none()
+            && open(self).next().is_none()
     }
 }
 

@@ -21,7 +21,7 @@ use super::start::{EngineSetup, StartError};
 use crate::codec::Codec;
 use crate::live::peers::PeerMessage;
 use crate::live::{
-    Act, Input, Instruction, Live, Record, Refusal, RefusalKind, Reply, State, Step,
+    Act, Input, Instruction, Live, Record, Refusal, RefusalKind, Reply, RuleChange, State, Step,
 };
 use crate::site::{Aside, Demand, Tag};
 use crate::store::StoreError;
@@ -225,7 +225,9 @@ impl<C: Codec> Loop<C> {
             false => self.journal.reopen(),
         };
         let opened = opened.map_err(StartError::Store);
-        match opened.and_then(|()| self.base.live(&mut self.journal, &mut self.clock)) {
+        // The term began before: other rules are not taken up in the middle of it.
+        let rules = RuleChange::Later;
+        match opened.and_then(|()| self.base.live(&mut self.journal, &mut self.clock, rules)) {
             Ok((live, first)) => {
                 self.live = Some(live);
                 self.be_read_only(Some(first));

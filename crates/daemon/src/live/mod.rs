@@ -57,6 +57,7 @@ pub use input::{
 use jobs::index::JobIndex;
 pub use jobs::{alike, choice, gather};
 use jobs::{bodies, demand, redact, width};
+pub use ledger::rules::RuleChange;
 pub use ledger::{budgets, income, money, projects, used};
 pub use outages::recent_history;
 use peers::{CheckSettings, PeerLimits, PeerMessage, PeerOutput};
@@ -137,6 +138,8 @@ pub struct Settings {
     pub advice: bool,
     /// By what the policy plans.
     pub estimates: Estimates,
+    /// When rules of counting are taken up that the journal does not have yet.
+    pub rules: RuleChange,
 }
 
 impl Default for Settings {
@@ -164,6 +167,7 @@ impl Default for Settings {
             owners_first: BTreeMap::new(),
             advice: true,
             estimates: Estimates::default(),
+            rules: RuleChange::default(),
         }
     }
 }

@@ -37,6 +37,7 @@ mod recall;
 mod redact;
 mod requeue;
 mod resources;
+mod rules;
 mod shapes;
 mod sites;
 mod size;

@@ -14,9 +14,6 @@ use crate::live::ledger::money::{Account, Motive};
 use crate::live::ledger::used::Used;
 use crate::live::state::State;
 
-/// The rules from which on it is counted what nodes consume.
-const CONSUMED: u32 = 3;
-
 impl State {
     pub(in crate::live) fn apply_to_job(&mut self, record: &JobRecord) -> Result<(), ApplyError> {
         use JobRecord as R;
@@ -378,7 +375,7 @@ impl State {
         let used = |part: &Part| {
             let (nodes, time) = (part.nodes, seconds(part));
             // A replay of what older releases wrote counts none, either.
-            let consumed = match rules >= Some(CONSUMED) && time > Span(0) {
+            let consumed = match self.has_rules(3) && time > Span(0) {
                 true => self.consumption_of(job, part, time),
                 false => Consumption::default(),
             };
