@@ -228,7 +228,7 @@ fn quote(rng: &mut Pcg64Mcg, live: &Live, actor: &Actor) -> Ask {
         prices.push(pool.price);
         cost += pool.price.of(share.nodes, pool.length_in(times, work));
     }
-    let booking = Booking { start, ends, place, prices };
+    let booking = Booking { start, ends, place, prices, groups: None };
     let expires = live.state().now() + Span(rng.random_range(0..120));
     let user = actor.user.clone();
     Ask::Keep {

@@ -147,7 +147,7 @@ impl OptionSpec {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [OptionSpec; 121] = [
+pub static OPTIONS: [OptionSpec; 122] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -470,6 +470,10 @@ pub static OPTIONS: [OptionSpec; 121] = [
     own("peers", "it is passed on to none but these markets, with commas, as `peers` shows them"),
     own("exclude-peers", "it is passed on to none of these markets"),
     own("quote", "the number of the quote that is accepted"),
+    own(
+        "groups",
+        "instead of `--nodes` and `--time`: [groups of tasks](#groups-of-tasks) that differ and start together, `1x1h@2@gpu,3x10m` (nodes x time, then `@` with a minimum performance or a constraint)",
+    ),
     own(
         "shapes",
         "instead of `--nodes` and `--time`: [shapes](#shapes) of which it gets one, `64x1h,32x1:50,16x3:30` (nodes x time), or a range of nodes with Downey's speed-up law, `16..64x2h,a=48,sigma=1`",

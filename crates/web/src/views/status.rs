@@ -65,6 +65,7 @@ pub(crate) enum StatusGroup {
 pub(crate) fn group(state: &State, job: &Job) -> StatusGroup {
     match job.phase() {
         Phase::Held(JobHold::Booked) => StatusGroup::Booked,
+        Phase::Held(JobHold::Window) => StatusGroup::Waiting,
         Phase::Held(_) => StatusGroup::Held,
         Phase::Over(_) => StatusGroup::Over,
         _ => match words::state(state, job) {

@@ -233,6 +233,7 @@ impl Advisor for ByRote {
             ends: vec![start + demand.estimate],
             place: Place::Pool(PoolId(0)),
             prices: vec![view.market.pools().pool(PoolId(0)).price],
+            groups: None,
         };
         let found = |criterion: &str| Proposal {
             criterion: criterion.to_owned(),

@@ -269,6 +269,12 @@ fn proposal(market: &Market, demand: &Demand, free: &FreeTime, quote: Quote) -> 
 }
 
 fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -> (Booking, Money) {
+    if demand.terms().groups.is_some() {
+        let parts = free.groups(window).into_iter();
+        let parts = parts.map(|(group, share, length)| (u32::from(group), share, length));
+        let price = |pool: PoolId| market.pools().pool(pool).price;
+        return (Booking::of_groups(window.start(), parts, price), window.cost());
+    }
     let (mut place, start) = (free.place(window), window.start());
     let width = u32::try_from(window.tasks().len()).unwrap_or(u32::MAX);
     let shape = demand.in_shape(width);
@@ -282,7 +288,7 @@ fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -
         ends.push(start + pool.length_of(demand));
         prices.push(pool.price);
     }
-    (Booking { start, ends, place, prices }, window.cost())
+    (Booking { start, ends, place, prices, groups: None }, window.cost())
 }
 
 /// The first few of the proposals that differ.
