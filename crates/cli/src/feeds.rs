@@ -173,12 +173,7 @@ impl FeedReader {
 }
 
 /// A fault is in the log once, until there is another one or a good answer.
-fn note(
-    told: &mut BTreeMap<usize, String>,
-    at: usize,
-    feed: &Feed,
-    outcome: Result<(), String>,
-) {
+fn note(told: &mut BTreeMap<usize, String>, at: usize, feed: &Feed, outcome: Result<(), String>) {
     let Feed { site, what, .. } = feed;
     let (key, host) = (what.key(), host(&feed.address));
     match outcome {
@@ -217,7 +212,9 @@ mod tests {
                 let mut request = [0; 2_048];
                 let _ = stream.read(&mut request);
                 let length = body.len();
-                let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+                let head = format!(
+                    "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+                );
                 let _ = stream.write_all(head.as_bytes());
                 let _ = stream.write_all(body.as_bytes());
             }

@@ -144,7 +144,6 @@ fn from_file(
         }
         Ok(_) => {}
     }
-    let mut own = Notes::new(&file);
     let found = input::read(&file).and_then(|input| parse(&file, input.text()?, scale));
     match found {
         Ok(series) => Some(series),

@@ -78,10 +78,17 @@ fn two_groups_share_a_pool_and_wait_for_nodes_that_are_in_use() {
     assert_eq!(job["booking"]["pools"].as_array().unwrap().len(), 1, "{job:#}");
     stage.text(&["cancel", "2"], 0);
     stage.text(&["wait", "1"], 0);
+    // A job that no window is for waits, and says what would help.
+    let dear = ["submit", "--groups", "1x1h@2,3x1h", "--budget", "1", "--wrap", "true"];
+    stage.text(&dear, 0);
+    let told = stage.json(&["explain", "3"]);
+    assert_eq!(told["reason"], "budget-short", "{told:#}");
+    assert!(told["relaxations"].as_array().unwrap().iter().any(|it| it["limit"] == "budget"));
+    stage.text(&["cancel", "3"], 0);
     // Now all three nodes are free.
     stage.text(&part, 0);
-    stage.text(&["wait", "3"], 0);
-    let job = stage.json(&["job", "3"]);
+    stage.text(&["wait", "4"], 0);
+    let job = stage.json(&["job", "4"]);
     let job = job["jobs"].get(0).unwrap_or(&job);
     assert_eq!(job["state"], "COMPLETED", "{job:#}");
     let pools: Vec<(&Value, &Value)> =
@@ -90,12 +97,14 @@ fn two_groups_share_a_pool_and_wait_for_nodes_that_are_in_use() {
     for (groups, wrong) in [
         ("1x1h", "a single group"),
         ("4x1h,8x30m", "needs 12 nodes, and 4 suit"),
-        ("2x1h@2,1x30m", "no window"),
+        ("2x1h@2,1x30m", "group 0 needs 2 nodes, and 1 suit"),
     ] {
-        let output = stage.run(&["submit", "--dry-run", "--groups", groups, "--wrap", "true"]);
+        let output = stage.run(&["submit", "--groups", groups, "--wrap", "true"]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.code() != Some(0), "{groups}: {said} {told}");
-        assert!(wrong == "no window" || said.contains(wrong), "{groups}: {said}");
+        assert_eq!(
+            (output.status.code(), said.contains(wrong)),
+            (Some(3), true),
+            "{groups}: {said}"
+        );
     }
 }

@@ -87,6 +87,15 @@ impl Advisor for Knows {
         panic!("no replay is asked for")
     }
 
+    fn explain_window(
+        &self,
+        _: &MarketView,
+        _: &Demand,
+        _: &Watch,
+    ) -> Result<Explanation, Refusal> {
+        unreachable!("no job of the tests has groups")
+    }
+
     fn explain(&self, view: &MarketView, job: JobId, _: &Watch) -> Result<Explanation, Refusal> {
         Ok(Explanation {
             job: view.numbers[&job],

@@ -18,8 +18,8 @@ use crate::live::recent_history::{PastOutage, PriceSince, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
 use crate::live::site_health::{Health, SiteState};
 use crate::live::state::{
-    BookedPart, Booking, BreachReason, EarlierSecret, Finish, Happening, Job, JobHold, OfferOutcome, Part,
-    Phase, Promise, Quote, Setback, Task, TaskGoal, TaskReport, Token, Why,
+    BookedPart, Booking, BreachReason, EarlierSecret, Finish, Happening, Job, JobHold,
+    OfferOutcome, Part, Phase, Promise, Quote, Setback, Task, TaskGoal, TaskReport, Token, Why,
 };
 use crate::site::{Exit, Seen, Tag};
 use tradewind_sched::policy::evaluate::{Against, Verdict, WeighedPool};

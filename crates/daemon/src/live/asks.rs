@@ -224,7 +224,11 @@ impl Live {
         };
         match quote {
             None => Ok(()),
-            Some(_) if submission.array.is_some() || !submission.after.is_empty() || submission.held => {
+            Some(_)
+                if submission.array.is_some()
+                    || !submission.after.is_empty()
+                    || submission.held =>
+            {
                 let message = "a quote is for one job that may start at once";
                 Err(Refusal::new(RefusalKind::Conflict, message, "ask for a new quote"))
             }

@@ -82,6 +82,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         turns,
         forecasts,
         requeued,
+        grouped,
     } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
     let lively = lively && launched > gathered / 2 && apart > worlds / 4;
@@ -94,7 +95,8 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && lined > worlds / 4
         && turns > worlds / 4
         && forecasts > worlds
-        && requeued > worlds / 20;
+        && requeued > worlds / 20
+        && grouped > worlds / 50;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");

@@ -446,6 +446,10 @@ pub static OPTIONS: [OptionSpec; 122] = [
         "gather",
         "how long parts at several sites wait for each other to start together, as in `90s`; `no`: each starts by itself",
     ),
+    own(
+        "groups",
+        "instead of `--nodes` and `--time`: [groups of tasks](#groups-of-tasks) that differ and start together, `1x1h@2@gpu,3x10m` (nodes x time, then `@` with a minimum performance or a constraint)",
+    ),
     own("max-price", "the maximum price of a node, credits per node-second"),
     own("min-performance", "of each node; 1 is the reference node"),
     own(
@@ -470,10 +474,6 @@ pub static OPTIONS: [OptionSpec; 122] = [
     own("peers", "it is passed on to none but these markets, with commas, as `peers` shows them"),
     own("exclude-peers", "it is passed on to none of these markets"),
     own("quote", "the number of the quote that is accepted"),
-    own(
-        "groups",
-        "instead of `--nodes` and `--time`: [groups of tasks](#groups-of-tasks) that differ and start together, `1x1h@2@gpu,3x10m` (nodes x time, then `@` with a minimum performance or a constraint)",
-    ),
     own(
         "shapes",
         "instead of `--nodes` and `--time`: [shapes](#shapes) of which it gets one, `64x1h,32x1:50,16x3:30` (nodes x time), or a range of nodes with Downey's speed-up law, `16..64x2h,a=48,sigma=1`",

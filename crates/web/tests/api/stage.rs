@@ -292,6 +292,15 @@ impl Advisor for ByRote {
         })
     }
 
+    fn explain_window(
+        &self,
+        _: &MarketView,
+        _: &Demand,
+        _: &Watch,
+    ) -> Result<Explanation, Refusal> {
+        panic!("no job of the tests has groups")
+    }
+
     fn explain(&self, view: &MarketView, job: JobId, _: &Watch) -> Result<Explanation, Refusal> {
         if view.market.demand(job).unwrap().processors == 2 {
             panic!("a mistake in an advisor");

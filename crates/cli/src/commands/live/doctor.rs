@@ -111,7 +111,8 @@ fn series(feed: &Feed, folder: &Path) -> Finding {
     let (verdict, found, remedy) = match feed.fetch() {
         Ok(_) if !is_stale => (Verdict::Good, format!("{host} answers; {kept}"), ""),
         Ok(_) => {
-            let remedy = "the market does not run, or cannot write below its state folder: see its log";
+            let remedy =
+                "the market does not run, or cannot write below its state folder: see its log";
             (Verdict::Warning, format!("stale: {kept}, though {host} answers"), remedy)
         }
         Err(why) => {

@@ -201,7 +201,9 @@ fn limits(lines: &[OfferRow<'_>]) -> String {
     let parts = || lines.iter().flat_map(|line| &line.offer.nodes);
     let differs = parts().any(|it| it.work.is_some());
     let is_grouped = parts().any(|it| it.group.is_some());
-    for (at, _) in [(WORK, differs), (GROUP, is_grouped)].into_iter().filter(|(_, is_told)| !is_told) {
+    for (at, _) in
+        [(WORK, differs), (GROUP, is_grouped)].into_iter().filter(|(_, is_told)| !is_told)
+    {
         columns.remove(at);
         rows.iter_mut().for_each(|row| drop(row.remove(at)));
     }

@@ -88,7 +88,8 @@ impl Daemon<'_> {
             report.note(&format!("the administrator's token is in {}", token.display()));
         }
         let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
-        let planner = planner::Planner::start(engine.handle.clone(), Arc::clone(&plans)).map_err(no_thread)?;
+        let planner = planner::Planner::start(engine.handle.clone(), Arc::clone(&plans))
+            .map_err(no_thread)?;
         let no_signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
         let end = service::End::listen().map_err(no_signals)?;
         end.tell(told, (*report).clone()).map_err(no_thread)?;

@@ -241,7 +241,12 @@ impl State {
     }
 
     /// The parts of a job of equal tasks, one for each share of its place.
-    fn parts_at(&self, id: JobId, place: &Place, prices: &[Price]) -> Result<Vec<Part>, ApplyError> {
+    fn parts_at(
+        &self,
+        id: JobId,
+        place: &Place,
+        prices: &[Price],
+    ) -> Result<Vec<Part>, ApplyError> {
         let demand = self.market.demand(id).ok_or(ApplyError::Other("a job without a demand"))?;
         let shares = place.shares(demand.processors).zip(prices);
         let part = |(share, price): (Share, &Price)| {

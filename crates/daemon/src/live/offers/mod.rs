@@ -93,7 +93,8 @@ impl Booking {
             *last = end.max(*last);
             groups.push(BookedPart { group, share, end, price: price(share.pool) });
         }
-        let share = |(pool, (nodes, _)): (&PoolId, &(u32, Time))| Share { pool: *pool, nodes: *nodes };
+        let share =
+            |(pool, (nodes, _)): (&PoolId, &(u32, Time))| Share { pool: *pool, nodes: *nodes };
         let place = Place::counted(pools.iter().map(share).collect());
         let prices = pools.keys().map(|pool| price(*pool)).collect();
         let ends = pools.values().map(|(_, end)| *end).collect();

@@ -103,7 +103,8 @@ fn its_groups_start_together_and_each_pays_its_own_time() {
     let goes = stage.orders();
     assert!(goes.iter().all(|it| it.act == Act::Go) && goes.len() == 3, "{goes:?}");
     let go = goes[0].go.as_ref().unwrap();
-    let groups = [0, 1, 2].map(|part| go.variables[&format!("TRADEWIND_PART_{part}_GROUP")].as_str());
+    let groups =
+        [0, 1, 2].map(|part| go.variables[&format!("TRADEWIND_PART_{part}_GROUP")].as_str());
     assert_eq!(groups, ["0", "1", "1"]);
     let began = go.at;
     for go in &goes {

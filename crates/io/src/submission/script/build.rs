@@ -7,13 +7,13 @@ use tradewind_model::{
     TaskGroup,
 };
 
-use super::super::{groups, lists};
 use super::super::options::{OPTIONS, Support};
 use super::super::signal;
 use super::super::{
     Append, Conditions, Mail, OnBreach, OnLost, PeerChoice, Shape, Submission, Surroundings,
     TimeLimit, Work,
 };
+use super::super::{groups, lists};
 use super::chosen::{ChosenOption, OptionPlace};
 use super::moments::{Now, moment};
 use super::shape::{self, Said};

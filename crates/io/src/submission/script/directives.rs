@@ -7,8 +7,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics};
 const MARKS: [(&str, Owner); 2] = [("#SBATCH", Owner::Slurm), ("#TRADEWIND", Owner::Tradewind)];
 
 /// Why components are refused, and what to do.
-pub(super) const HETEROGENEOUS: &str =
-    "components are given as groups of tasks here";
+pub(super) const HETEROGENEOUS: &str = "components are given as groups of tasks here";
 pub(super) const INSTEAD: &str = "write `#TRADEWIND groups=1x1h@gpu,3x10m` or `--groups`: nodes x \
                                   time of each component, then `@` with a constraint or a minimum \
                                   performance";

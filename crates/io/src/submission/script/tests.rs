@@ -321,6 +321,11 @@ fn no_option_is_ignored() {
                 let told = bad("#TRADEWIND shapes='?'");
                 assert!(told.contains("job.sh:2: ") && told.contains("\n  hint: "), "{told}");
             }
+            _ if option.name == "groups" => {
+                assert!(bad(&line("1x1h,2x1h")).contains("`time` beside `groups`"));
+                let told = bad("#TRADEWIND groups='?'");
+                assert!(told.contains("job.sh:2: ") && told.contains("\n  hint: "), "{told}");
+            }
             _ if option.name == "wrap" => assert!(bad(&line("x")).contains("--wrap")),
             (Support::Refused, _) => {
                 let value = if option.takes == Takes::Value { "x" } else { "" };
@@ -419,7 +424,11 @@ fn groups_stand_for_nodes_and_time_of_the_whole_job() {
     assert_eq!(groups[0].attributes.keys().collect::<Vec<_>>(), ["gpu"]);
     let document = crate::submission::document::value(&it).to_string();
     let again = crate::input::Input::new("job.json", document.into_bytes());
-    assert_eq!(crate::submission::document::parse(&again).unwrap(), it, "it is read as it is written");
+    assert_eq!(
+        crate::submission::document::parse(&again).unwrap(),
+        it,
+        "it is read as it is written"
+    );
     for (lines, named) in [
         ("#TRADEWIND groups=1x1h,2x1h\n#SBATCH -N2", "`nodes` beside `groups`"),
         ("#TRADEWIND groups=1x1h,2x1h shapes=2x1h", "`shapes` beside `groups`"),
