@@ -1,7 +1,7 @@
 //! Series of carbon intensity and of the price of electricity that a site reads from an address.
 //!
-//! The last good answer is a file below the state folder, so that it outlives a restart and an
-//! address that does not answer; the market reads these files as it reads those beside its
+//! The last good answer is a file below the state folder, so that it is there after a restart, and
+//! while an address does not answer; the market reads these files as it reads those beside its
 //! configuration.
 
 use std::collections::BTreeMap;

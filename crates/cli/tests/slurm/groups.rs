@@ -40,6 +40,6 @@ fn groups_of_tasks_are_slurm_jobs_that_start_together() {
     // On a busy machine a script may need a moment until it says so.
     assert!(last - first <= 10, "{starts:?}");
     assert!(job["together"]["skew_ms"].is_i64(), "{job:#}");
-    assert!(micro(&job["cost"]) > 0, "{job:#}");
+    assert!(micro(&job["paid"]) > 0, "{job:#}");
     market.check_money(&market.all_over());
 }

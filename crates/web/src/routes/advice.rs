@@ -315,7 +315,9 @@ async fn of_unplaced(context: &Context, ahead: &AdviceRequest, line: Job) -> Ans
     let view = Arc::new(context.view().await?);
     let look =
         move |advisor: &dyn Advisor, watch: &Watch| advisor.explain_window(&view, &demand, watch);
-    Ok(Explanation { job: number, ..ahead.ask(look).await? })
+    let told = ahead.ask(look).await?;
+    let expected_start = line.expected_start.as_ref().map(|it| it.at);
+    Ok(Explanation { job: number, expected_start, expectation: line.expected_start, ..told })
 }
 
 /// What is known of a job that does not wait in the queue.

@@ -82,7 +82,8 @@ impl Live {
     /// # Errors
     /// If it waits for none, or no nodes could ever meet it.
     pub fn unplaced_demand(&self, number: u64) -> Result<Demand, Refusal> {
-        let job = self.state.jobs.get(&number).filter(|job| job.awaits_window());
+        let waits = |job: &&Job| job.phase() == Phase::Held(&JobHold::Window);
+        let job = self.state.jobs.get(&number).filter(waits);
         let none = || Refusal::new(RefusalKind::Unknown, "the job waits for no window", "");
         let job = job.ok_or_else(none)?;
         let chosen = self.chosen_of(Some(number), &job.user, &job.submission, None)?;
