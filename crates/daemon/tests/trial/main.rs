@@ -96,7 +96,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && turns > worlds / 4
         && forecasts > worlds
         && requeued > worlds / 20
-        && grouped > worlds / 50;
+        && grouped > worlds / 20;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");

@@ -38,6 +38,8 @@ pub(crate) struct Promises {
     pub(crate) requeued: BTreeSet<u64>,
     /// Offers that were accepted.
     pub(crate) accepted: Accepted,
+    /// Whether tasks of jobs may differ here.
+    pub(crate) may_differ: bool,
 }
 
 impl Promises {
@@ -108,7 +110,8 @@ fn fit(submission: &mut Submission, quote: &Quote) {
 pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Actor, Ask) {
     let user = USERS[rng.random_range(0..USERS.len())];
     let actor = Actor { user: user.to_owned(), role: Role::User };
-    if rng.random_range(0..3) == 0
+    if promises.may_differ
+        && rng.random_bool(0.5)
         && let Some(ask) = window(rng, live)
     {
         return ask;
@@ -194,7 +197,7 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         passed_through: vec![],
         stay_home: false,
     };
-    if rng.random_range(0..6) == 0 {
+    if promises.may_differ && rng.random_bool(0.5) {
         differ(rng, &mut submission, limit);
     }
     let old = promises.keys.keys().next().filter(|_| rng.random_range(0..3) == 0).cloned();
@@ -212,7 +215,7 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
 /// The tasks of the job differ: in two groups.
 fn differ(rng: &mut Pcg64Mcg, submission: &mut Submission, limit: Span) {
     let mut group = |work: Span| TaskGroup {
-        tasks: rng.random_range(1..3),
+        tasks: rng.random_range(1..=2),
         work,
         min_performance: None,
         attributes: Attributes::new(),
@@ -238,11 +241,15 @@ fn window(rng: &mut Pcg64Mcg, live: &Live) -> Option<(Actor, Ask)> {
     }
     let pools = live.state().market.pools();
     let (times, tasks) = (demand.mode(), demand.processors);
-    let start = live.state().now() + Span(rng.random_range(0..60));
+    let start = live.state().now() + Span(rng.random_range(0..10));
     let parts: Vec<(u32, Share, Span)> = (0..)
         .zip(demand.request().groups())
         .map(|(group, it)| {
-            let pool = PoolId(rng.random_range(0..pools.as_slice().len() as u32));
+            let first = rng.random_range(0..pools.as_slice().len() as u32);
+            let mut all = (first..).take(pools.as_slice().len());
+            let at = |it: u32| PoolId(it % pools.as_slice().len() as u32);
+            let has_room = |pool: &u32| live.state().market.free_in(at(*pool)) >= it.tasks;
+            let pool = at(all.find(has_room).unwrap_or(first));
             let length = pools.pool(pool).length_in(times, it.work);
             (group, Share { pool, nodes: it.tasks }, length)
         })

@@ -114,7 +114,7 @@ fn its_groups_start_together_and_each_pays_its_own_time() {
     // The short part of `b/y` ends first: the pool is given back when both of its parts are over.
     let tag = |part: usize| orders[part].tag.clone();
     let over = |part: usize, s: i64| (tag(part), ended(began, began + Span(s), Exit::Code(0)));
-    stage.survey(began + Span(5), 1, vec![over(2, 5)], &[]);
+    stage.survey(began + Span(5), 1, vec![over(2, 5), (tag(0), running(began))], &[]);
     let id = stage.live.state().jobs[&1].id().unwrap();
     assert!(stage.live.state().market.holds(id, PoolId(1)));
     stage.survey(began + Span(20), 0, vec![over(1, 20)], &[]);
