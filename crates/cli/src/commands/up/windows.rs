@@ -76,7 +76,7 @@ struct Seeker {
 
 impl Seeker {
     fn round(&mut self) -> Result<(), EngineStopped> {
-        let jobs = self.market.look(|live| live.unplaced())?;
+        let jobs = self.market.look(Live::unplaced)?;
         self.pauses.retain(|job, _| jobs.iter().any(|(other, _)| other == job));
         let now = Instant::now();
         let is_due = |job: &u64| self.pauses.get(job).is_none_or(|(at, _)| *at <= now);
