@@ -3,6 +3,7 @@
 //! A new market has as many slots as this machine has processors. Their numbers are noted in the folder
 //! of the market, so that they stay when it is restored elsewhere or the machine changes.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -121,7 +122,8 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
     let (name, times) = (name.to_owned(), Times::Wall);
     let kind = SiteKind::Local(Box::default());
     let (survey_timeout, power) = (None, SitePower::default());
-    Site { name, kind, owner: None, times, survey_timeout, policy: None, power, pools: vec![pool] }
+    let (owner, policy, feeds, pools) = (None, None, BTreeMap::new(), vec![pool]);
+    Site { name, kind, owner, times, survey_timeout, policy, power, feeds, pools }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod default_sites;
 mod dispatch;
 mod documents;
 mod exit;
+mod feeds;
 mod input;
 mod journals;
 mod options;

@@ -113,6 +113,7 @@ pub(crate) fn electricity(settings: &Settings) -> Option<Power> {
         configured(settings).iter().map(|site| site.power.clone()).collect();
     let has_watts = |pool: &Pool| pool.attributes.contains_key(Energy::BUSY);
     let is_known = sites.iter().any(|it| *it != SitePower::default())
+        || configured(settings).iter().any(|site| !site.feeds.is_empty())
         || configured(settings).iter().flat_map(|site| &site.pools).any(has_watts);
     is_known.then_some(Power { sites })
 }

@@ -36,7 +36,7 @@ mod memory;
 pub mod outages;
 mod owners_first;
 pub mod parquet;
-mod power;
+pub mod power;
 pub mod present;
 pub mod report;
 mod rows;

@@ -4,6 +4,7 @@
 use serde_json::Value as Json;
 use tradewind_model::{Attribute, Attributes, Energy, Power, Series, SitePower};
 
+use crate::diagnostics::Diagnostics;
 use crate::fields::{DecimalScale, Fields, Notes};
 use crate::series;
 use crate::value::ValueKind;
@@ -65,9 +66,57 @@ pub(crate) fn site(
     document: &str,
     notes: &mut Notes<'_>,
 ) -> Option<SitePower> {
-    let carbon = series::read(fields, "carbon", &CARBON, document, notes);
-    let price = series::read(fields, "energy_price", &PRICE, document, notes);
+    let carbon = series_of(fields, Electricity::Carbon, document, notes);
+    let price = series_of(fields, Electricity::Price, document, notes);
     (carbon.is_some() || price.is_some()).then_some(SitePower { carbon, price })
+}
+
+/// What of a site's electricity changes with time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Electricity {
+    /// Its carbon intensity, gCO₂e per kWh.
+    Carbon,
+    /// What it costs, credits per kWh.
+    Price,
+}
+
+impl Electricity {
+    /// Both.
+    pub const ALL: [Electricity; 2] = [Electricity::Carbon, Electricity::Price];
+
+    /// The field that says it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Electricity::Carbon => "carbon",
+            Electricity::Price => "energy_price",
+        }
+    }
+
+    fn scale(self) -> &'static DecimalScale {
+        match self {
+            Electricity::Carbon => &CARBON,
+            Electricity::Price => &PRICE,
+        }
+    }
+
+    /// Its series from the text of a CSV file with the columns `time` and `value`, which is called
+    /// `name` in messages.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn parse(self, name: &str, text: &str) -> Result<Series, Diagnostics> {
+        series::parse(name, text, self.scale())
+    }
+}
+
+/// The series that the table gives of this.
+pub(crate) fn series_of(
+    fields: &Fields<'_, '_>,
+    what: Electricity,
+    document: &str,
+    notes: &mut Notes<'_>,
+) -> Option<Series> {
+    series::read(fields, what.key(), what.scale(), document, notes)
 }
 
 /// Whether any series is known.

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use tradewind_model::{Price, Series, SeriesError, Time};
 
 use crate::decimal;
-use crate::diagnostics::excerpt;
+use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{DecimalScale, Fields, Notes, scaled};
 use crate::input;
 use crate::rows::rows;
@@ -119,6 +119,11 @@ fn from_file(
     (line, place): (u32, String),
     notes: &mut Notes<'_>,
 ) -> Option<Series> {
+    if is_address(name) {
+        let hint = "only the live market reads addresses: write the name of a CSV file";
+        notes.error(line, &place, format!("`{}` is an address", excerpt(name)), hint);
+        return None;
+    }
     let folder = Path::new(document).parent().filter(|_| document != "-");
     let path = folder.map_or_else(|| Path::new(name).to_owned(), |folder| folder.join(name));
     let file = path.to_string_lossy().into_owned();
@@ -139,20 +144,31 @@ fn from_file(
         }
         Ok(_) => {}
     }
-    let mut own = Notes::new(&file);
-    let found = input::read(&file).and_then(|input| {
-        let items = rows(&file, input.text()?, &COLUMNS)?;
-        Ok(rows_of(&items, scale, &mut own))
-    });
-    let found = match found {
-        Ok(found) => found.and_then(|all| checked(&all, "", &mut own)),
+    let found = input::read(&file).and_then(|input| parse(&file, input.text()?, scale));
+    match found {
+        Ok(series) => Some(series),
         Err(wrong) => {
-            wrong.iter().for_each(|it| own.diagnostics.push(it.clone()));
+            wrong.iter().for_each(|it| notes.diagnostics.push(it.clone()));
             None
         }
-    };
-    own.diagnostics.iter().for_each(|it| notes.diagnostics.push(it.clone()));
-    found
+    }
+}
+
+/// The series of a CSV text that is called `name` in messages.
+///
+/// # Errors
+/// All that is wrong with it.
+pub(crate) fn parse(name: &str, text: &str, scale: &DecimalScale) -> Result<Series, Diagnostics> {
+    let mut notes = Notes::new(name);
+    let items = rows(name, text, &COLUMNS)?;
+    let found = rows_of(&items, scale, &mut notes);
+    let found = found.and_then(|all| checked(&all, "", &mut notes));
+    notes.diagnostics.finish(found).map(|(series, _)| series)
+}
+
+/// Whether this is the address of a series, as the live market reads it.
+pub(crate) fn is_address(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
 }
 
 fn rows_of(

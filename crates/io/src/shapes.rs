@@ -61,10 +61,14 @@ fn listed(text: &str, parts: &[&str]) -> Result<Vec<JobShape>, WrongShapes> {
     if text.trim().is_empty() {
         return checked(Vec::new());
     }
-    parts.iter().map(|part| shape(part)).collect()
+    parts.iter().map(|part| one(part)).collect()
 }
 
-fn shape(part: &str) -> Result<JobShape, WrongShapes> {
+/// One of a list: `64x1h`.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn one(part: &str) -> Result<JobShape, WrongShapes> {
     let (width, length) = halves(part)?;
     Ok(JobShape { nodes: nodes(width)?, time: time(length)? })
 }

@@ -86,6 +86,25 @@ fn the_schema_of_jobs_takes_what_the_reader_takes() {
     assert_eq!(verdicts(&schema, &shaped), (true, true));
     let tasks = json!({"name": "x", "command": ["/bin/true"], "ntasks": 8, "time": 60});
     assert_eq!(verdicts(&schema, &tasks), (true, true));
+    let groups = json!([
+        {"nodes": 1, "time": "1h", "min_performance": 2, "attributes": {"gpu": true}},
+        {"nodes": 3, "time": 600}
+    ]);
+    let grouped = json!({"name": "x", "command": ["/bin/true"], "groups": groups});
+    assert_eq!(verdicts(&schema, &grouped), (true, true));
+    for (key, value) in [
+        ("groups", json!([{"nodes": 1, "time": 60}])),
+        ("groups", json!([{"nodes": 1, "time": 60}, {"nodes": 1}])),
+        ("groups", json!([{"nodes": 1, "time": 60}, {"nodes": 1, "time": 60, "work": 60}])),
+        ("nodes", json!(4)),
+        ("time", json!(60)),
+        ("array", json!("0-3")),
+        ("shapes", json!("4x1h,2x2h")),
+    ] {
+        let mut it = grouped.clone();
+        it[key] = value.clone();
+        assert_eq!(verdicts(&schema, &it), (false, false), "{key} = {value}");
+    }
     let max = json!({"name": "x", "command": ["/bin/true"], "max_nodes": 8, "time": 60});
     assert_eq!(verdicts(&schema, &max), (false, false));
     for (key, value) in [

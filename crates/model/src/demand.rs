@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, Criterion, Money, Performance, Price, Request, Shapes, SiteId, Span, Spread, Time,
-    TimeMode,
+    Attributes, Criterion, Money, Performance, Price, Request, Shapes, SiteId, Span, Spread,
+    TaskGroup, Time, TimeMode,
 };
 
 /// What a job asks for.
@@ -53,7 +53,7 @@ impl Demand {
     /// As a request for a window.
     pub fn request(&self) -> Request {
         let terms = self.terms();
-        Request {
+        let request = Request {
             min_performance: terms.min_performance,
             attributes: terms.attributes.clone(),
             budget: terms.budget,
@@ -65,8 +65,29 @@ impl Demand {
             spread: terms.spread,
             shapes: self.expected_shapes(),
             ..Request::new(self.processors, self.estimate)
+        };
+        match &terms.groups {
+            Some(groups) => in_groups(request, groups),
+            None => request,
         }
     }
+}
+
+/// The request of a job whose tasks differ: what it says for all tasks holds for each group beside
+/// what the group says.
+fn in_groups(request: Request, groups: &[TaskGroup]) -> Request {
+    let of = |group: &TaskGroup| {
+        let mut attributes = request.attributes.clone();
+        attributes.extend(group.attributes.clone());
+        let min_performance = request.min_performance.max(group.min_performance);
+        TaskGroup { min_performance, attributes, ..group.clone() }
+    };
+    let mut all: Vec<TaskGroup> = groups.iter().map(of).collect();
+    if all.is_empty() {
+        return request;
+    }
+    let TaskGroup { tasks, work, min_performance, attributes } = all.remove(0);
+    Request { tasks, work, min_performance, attributes, others: all, ..request }
 }
 
 /// What is expected of a job that has run for longer than its estimate. Times are counted as the
@@ -141,6 +162,10 @@ pub struct Terms {
     /// In which shapes it may run, if it has more than one: the demand's processors and estimate are
     /// those of one of them, which a start may change ([`Event::Started`](crate::Event::Started)).
     pub shapes: Option<Shapes>,
+    /// The groups of a job whose tasks differ, all of them: then the demand's processors are the tasks
+    /// of all groups, and its estimate is the longest of theirs. Such jobs get windows
+    /// ([`Demand::request`]); no policy starts them.
+    pub groups: Option<Arc<[TaskGroup]>>,
 }
 
 impl Terms {
@@ -161,5 +186,6 @@ impl Terms {
         times: TimeMode::WORK,
         spread: Spread::Grid,
         shapes: None,
+        groups: None,
     };
 }

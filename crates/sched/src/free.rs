@@ -1,9 +1,11 @@
 //! What is free in a live market, as a planning problem: so that [`crate::quote`],
 //! [`crate::explain`](mod@crate::explain) and the search for windows answer for the market of now.
 
+use std::collections::BTreeMap;
+
 use tradewind_model::{
-    Demand, Grid, GridError, Horizon, Market, Place, Pool, SlotList, Snapshot, SnapshotError,
-    VoPolicy, Window,
+    Demand, Grid, GridError, Horizon, Market, Place, Pool, PoolId, Share, SlotList, Snapshot,
+    SnapshotError, Span, VoPolicy, Window,
 };
 
 use crate::policy::availability::free_in_each;
@@ -76,6 +78,20 @@ impl FreeTime {
     /// The nodes of the window, by pool. The window must be of this problem.
     pub fn taken(&self, window: &Window) -> Vec<Taken> {
         self.names.booking(window).taken().collect()
+    }
+
+    /// Of a job whose tasks differ: how many tasks of each group of the request the window has in each
+    /// pool, and how long they take there; by group, then by pool. The window must be of this
+    /// problem.
+    pub fn groups(&self, window: &Window) -> Vec<(u16, Share, Span)> {
+        let mut counts: BTreeMap<(u16, PoolId), (u32, Span)> = BTreeMap::new();
+        for task in window.tasks() {
+            let place = (task.group, self.names.pool_of(task.node));
+            let (nodes, _) = counts.entry(place).or_insert((0, task.length));
+            *nodes += 1;
+        }
+        let share = |((group, pool), (nodes, length))| (group, Share { pool, nodes }, length);
+        counts.into_iter().map(share).collect()
     }
 
     /// The window as a place of the market. The window must be of this problem.

@@ -276,6 +276,18 @@ pub trait Advisor: Debug + Send + Sync {
     /// If nothing can be said.
     fn explain(&self, view: &MarketView, job: JobId, watch: &Watch)
     -> Result<Explanation, Refusal>;
+
+    /// Why a job that asks for this and waits for a window, beside the queue, has none. The caller sets
+    /// the job's number.
+    ///
+    /// # Errors
+    /// If nothing can be said.
+    fn explain_window(
+        &self,
+        view: &MarketView,
+        demand: &Demand,
+        watch: &Watch,
+    ) -> Result<Explanation, Refusal>;
 }
 
 /// Limits on requests.

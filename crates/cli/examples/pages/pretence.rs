@@ -161,6 +161,15 @@ impl Advisor for First {
     ) -> Result<ReplayResult, Refusal> {
         Err(cannot())
     }
+    fn explain_window(
+        &self,
+        _: &MarketView,
+        _: &Demand,
+        _: &Watch,
+    ) -> Result<Explanation, Refusal> {
+        Err(cannot())
+    }
+
     fn explain(&self, _: &MarketView, _: JobId, _: &Watch) -> Result<Explanation, Refusal> {
         Err(cannot())
     }

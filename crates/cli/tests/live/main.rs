@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot run its programs has failed")]
 
 mod energy;
+mod groups;
 mod moldable;
 
 use std::path::{Path, PathBuf};

@@ -17,6 +17,7 @@ mod clock;
 mod cluster;
 mod failing;
 mod faults;
+mod groups;
 mod history;
 mod killed;
 mod limits;

@@ -87,6 +87,27 @@ impl Advisor for Knows {
         panic!("no replay is asked for")
     }
 
+    fn explain_window(
+        &self,
+        _: &MarketView,
+        _: &Demand,
+        _: &Watch,
+    ) -> Result<Explanation, Refusal> {
+        Ok(Explanation {
+            job: 0,
+            reason: Some("no-common-time".to_owned()),
+            message: "there is no window for all of its groups".to_owned(),
+            expected_start: Some(12_345),
+            expectation: None,
+            advice: None,
+            ahead: None,
+            relaxations: vec![],
+            fall_backs: vec![],
+            fair_share: None,
+            queue: None,
+        })
+    }
+
     fn explain(&self, view: &MarketView, job: JobId, _: &Watch) -> Result<Explanation, Refusal> {
         Ok(Explanation {
             job: view.numbers[&job],

@@ -19,8 +19,8 @@ use crate::live::recent_history::{PastOutage, PriceSince, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
 use crate::live::site_health::{Health, SiteState};
 use crate::live::state::{
-    Booking, BreachReason, EarlierSecret, Finish, Happening, Job, JobHold, OfferOutcome, Part,
-    Phase, Promise, Quote, Setback, Task, TaskGoal, TaskReport, Token, Why,
+    BookedPart, Booking, BreachReason, EarlierSecret, Finish, Happening, Job, JobHold,
+    OfferOutcome, Part, Phase, Promise, Quote, Setback, Task, TaskGoal, TaskReport, Token, Why,
 };
 use crate::site::{Exit, Seen, Tag};
 use tradewind_sched::policy::evaluate::{Against, Verdict, WeighedPool};
@@ -211,7 +211,7 @@ choice!(JobHold {
     "user" => User, "dependency" => Dependency, "array" => Array, "funds" => Funds(needed),
     "booked" => Booked, "lost" => Lost, "rejected" => Rejected(words),
     "nowhere" => Nowhere, "capped" => Capped(why), "breached" => Breached,
-    "over-budget" => OverBudget(words),
+    "over-budget" => OverBudget(words), "window" => Window,
 });
 choice!(Finish {
     "completed" => Completed, "failed" => Failed(code), "killed" => Killed(signal),
@@ -283,7 +283,8 @@ choice!(BreachReason {
     "refused" => Refused(words), "not-started" => NotStarted(pool), "lost" => Lost(pool),
     "preempted" => Preempted(pool), "not-free" => NotFree(pool),
 });
-object!(Booking { start, ends, place, prices });
+object!(Booking { start, ends, place, prices, groups });
+object!(BookedPart { group, share, end, price });
 object!(Token { user, role, hash, note, issued, expires, earlier, signed_in });
 object!(EarlierSecret { hash, until });
 object!(SignedIn { provider, projects });

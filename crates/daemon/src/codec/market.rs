@@ -5,7 +5,7 @@ use tradewind_model::{
     Admission, Attribute, Carbon, Cause, Command, Correction, Criterion, Demand, Energy, JobId,
     JobShape, JobState, Market, MarketState, Money, Outage, OutageId, Performance, Place, Pool,
     PoolId, Pools, Power, Price, Reason, Resource, RunningState, Shapes, Share, Site, SiteId,
-    SkipReason, Span, Spread, Terms, Time, TimeMode, Times, Trade,
+    SkipReason, Span, Spread, TaskGroup, Terms, Time, TimeMode, Times, Trade,
 };
 
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
@@ -116,7 +116,9 @@ object!(Terms {
     times,
     spread,
     shapes,
+    groups,
 });
+object!(TaskGroup { tasks, work, min_performance, attributes });
 object!(JobShape { nodes, time });
 
 impl Encode for Shapes {

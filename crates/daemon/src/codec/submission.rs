@@ -50,6 +50,7 @@ object!(Conditions {
     spread,
     peers,
     shapes,
+    groups,
 });
 choice!(PeerChoice { "only" => Only(names), "not" => Not(names) });
 object!(Surroundings { directory, output, error, input, append, environment });

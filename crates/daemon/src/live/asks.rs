@@ -224,6 +224,14 @@ impl Live {
         };
         match quote {
             None => Ok(()),
+            Some(_)
+                if submission.array.is_some()
+                    || !submission.after.is_empty()
+                    || submission.held =>
+            {
+                let message = "a quote is for one job that may start at once";
+                Err(Refusal::new(RefusalKind::Conflict, message, "ask for a new quote"))
+            }
             Some(number) => {
                 let payer = submission.project.clone().map(Account::Project);
                 let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
@@ -263,14 +271,14 @@ impl Live {
             let message = format!("there is no quote {number}, or it has expired");
             return Err(Refusal::new(RefusalKind::Unknown, message, hint));
         };
-        if submission.array.is_some() || !submission.after.is_empty() || submission.held {
-            return conflict("a quote is for one job that may start at once".to_owned());
-        }
         // A window of a moldable job is for one of its shapes.
         let shape = demand.in_shape(quote.tasks);
         if !quote.is_for(shape.as_ref().unwrap_or(demand)) {
             let what = quote.subject();
             return conflict(format!("quote {number} is for {what}"));
+        }
+        if !quote.booking.serves(demand, self.state.market.pools()) {
+            return conflict(format!("quote {number} is for other groups of tasks"));
         }
         let cost = taker.most.map_or(quote.cost, |most| quote.cost.min(most));
         if let Some(budget) = submission.terms.budget.filter(|budget| *budget < cost) {

@@ -16,7 +16,7 @@ use super::ledger::projects::Projects;
 use super::ledger::used::Uses;
 use super::lengths::Lengths;
 use super::offers::Offers;
-pub use super::offers::{Booking, BreachReason, OfferOutcome, Promise, Quote};
+pub use super::offers::{BookedPart, Booking, BreachReason, OfferOutcome, Promise, Quote};
 use super::outages::Outages;
 pub use super::outages::Why;
 use super::outages::recent_history::RecentHistory;

@@ -23,6 +23,7 @@ mod choice;
 mod energy;
 mod funds;
 mod gather;
+mod groups;
 mod held;
 mod lengths;
 mod line;

@@ -81,6 +81,7 @@ impl Live {
 
     fn decide(&mut self, at: Time) -> Result<(), ApplyError> {
         self.count_on_no_failed_site(at)?;
+        self.take_grouped_out(at)?;
         let commands = self.ask_policy(at)?;
         self.follow(at, commands)?;
         self.take_wishes();

@@ -240,7 +240,7 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
             | JobHold::Funds(_)
             | JobHold::OverBudget(_),
         ) => false,
-        Phase::Held(JobHold::Breached) => false,
+        Phase::Held(JobHold::Breached | JobHold::Window) => false,
         // A job before it waits for its user.
         Phase::Held(JobHold::Dependency | JobHold::Array) => false,
         // A policy that begins keeps those who cannot pay the prices of now.

@@ -12,6 +12,8 @@ pub(crate) struct Counts {
     /// Jobs whose parts came together, and those that did not.
     pub(crate) gathered: u64,
     pub(crate) slipped: u64,
+    /// Of the first, those whose tasks differ.
+    pub(crate) grouped: u64,
     /// Of the first, those of which every site reported the start.
     pub(crate) launched: u64,
     /// The same of jobs whose parts begin each by themselves.
@@ -46,6 +48,7 @@ impl std::ops::AddAssign for Counts {
         self.steps += more.steps;
         self.gathered += more.gathered;
         self.slipped += more.slipped;
+        self.grouped += more.grouped;
         self.launched += more.launched;
         self.apart += more.apart;
         self.unkept += more.unkept;
@@ -70,9 +73,13 @@ impl World {
         match record {
             Record::Offer(OfferRecord::Kept { .. }) => self.counts.offers_kept += 1,
             Record::Offer(OfferRecord::Breached { .. }) => self.counts.breached += 1,
-            Record::Job(JobRecord::BarrierReached { job, at }) => {
+            Record::Job(JobRecord::BarrierReached { job: number, at }) => {
                 self.counts.gathered += 1;
-                self.promises.gathered.entry(*job).or_default().insert(*at);
+                let live = self.daemon.as_ref().map(|(live, _)| live.state());
+                let job = live.and_then(|state| state.jobs.get(number));
+                let groups = job.and_then(|job| job.submission.terms.groups.as_ref());
+                self.counts.grouped += u64::from(groups.is_some());
+                self.promises.gathered.entry(*number).or_default().insert(*at);
             }
             Record::Job(JobRecord::BarrierTimedOut { .. }) => self.counts.slipped += 1,
             Record::Job(JobRecord::Launched { job, .. }) => {

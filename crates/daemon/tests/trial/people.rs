@@ -15,7 +15,9 @@ use tradewind_io::submission::{
     Array, Conditions, Dependency, Gather, OnBreach, OnLost, Submission, Surroundings, TimeLimit,
     When,
 };
-use tradewind_model::{Carbon, Energy, Money, Place, PoolId, Share, Span, Time, TimeMode, Times};
+use tradewind_model::{
+    Attributes, Carbon, Energy, Money, Place, PoolId, Share, Span, TaskGroup, Time, TimeMode, Times,
+};
 
 use crate::offers::{self, Accepted};
 
@@ -36,6 +38,8 @@ pub(crate) struct Promises {
     pub(crate) requeued: BTreeSet<u64>,
     /// Offers that were accepted.
     pub(crate) accepted: Accepted,
+    /// Whether tasks of jobs may differ here.
+    pub(crate) may_differ: bool,
 }
 
 impl Promises {
@@ -99,12 +103,19 @@ fn fit(submission: &mut Submission, quote: &Quote) {
         TimeMode::Fixed(times) => TimeLimit::one(quote.work).counted_by(times),
     };
     (submission.after, submission.array, submission.held) = (vec![], None, false);
+    submission.terms.groups = None;
 }
 
 /// Draws a request of a user.
 pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Actor, Ask) {
     let user = USERS[rng.random_range(0..USERS.len())];
     let actor = Actor { user: user.to_owned(), role: Role::User };
+    if promises.may_differ
+        && rng.random_bool(0.5)
+        && let Some(ask) = window(rng, live)
+    {
+        return ask;
+    }
     let last = live.state().last_job();
     let job = |rng: &mut Pcg64Mcg| rng.random_range(0..=last + 1);
     match rng.random_range(0..22) {
@@ -186,6 +197,9 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         passed_through: vec![],
         stay_home: false,
     };
+    if promises.may_differ && rng.random_bool(0.5) {
+        differ(rng, &mut submission, limit);
+    }
     let old = promises.keys.keys().next().filter(|_| rng.random_range(0..3) == 0).cloned();
     let key = (rng.random_range(0..3) == 0).then(|| old.unwrap_or_else(|| format!("k{last}")));
     let quote = (rng.random_range(0..5) == 0).then_some(live.state().last_quote());
@@ -196,6 +210,56 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         fit(&mut submission, quote);
     }
     Ask::Submit { submission: Arc::new(submission), key, quote }
+}
+
+/// The tasks of the job differ: in two groups.
+fn differ(rng: &mut Pcg64Mcg, submission: &mut Submission, limit: Span) {
+    let mut group = |work: Span| TaskGroup {
+        tasks: rng.random_range(1..=2),
+        work,
+        min_performance: None,
+        attributes: Attributes::new(),
+    };
+    let groups = [group(limit), group(Span((limit.0 / 2).max(1)))];
+    submission.tasks = groups.iter().map(|group| group.tasks).sum();
+    submission.terms.groups = Some(groups.into());
+    submission.array = None;
+}
+
+/// A window for a job whose tasks differ, free or not; or to book one that was found.
+fn window(rng: &mut Pcg64Mcg, live: &Live) -> Option<(Actor, Ask)> {
+    let (job, user) = live.unplaced().into_iter().next()?;
+    let demand = live.unplaced_demand(job).ok()?;
+    let fits = |it: &&Quote| {
+        let is_own = it.user == user && it.booking.groups.is_some();
+        is_own && (it.tasks, it.work) == (demand.processors, demand.estimate)
+    };
+    let found = live.state().quotes().values().find(fits).map(|quote| quote.number);
+    let actor = Actor { user, role: Role::User };
+    if found.is_some() {
+        return Some((actor, Ask::Update { job, on_breach: None, quote: found }));
+    }
+    let pools = live.state().market.pools();
+    let (times, tasks) = (demand.mode(), demand.processors);
+    let start = live.state().now() + Span(rng.random_range(0..10));
+    let parts: Vec<(u32, Share, Span)> = (0..)
+        .zip(demand.request().groups())
+        .map(|(group, it)| {
+            let first = rng.random_range(0..pools.as_slice().len() as u32);
+            let mut all = (first..).take(pools.as_slice().len());
+            let at = |it: u32| PoolId(it % pools.as_slice().len() as u32);
+            let has_room = |pool: &u32| live.state().market.free_in(at(*pool)) >= it.tasks;
+            let pool = at(all.find(has_room).unwrap_or(first));
+            let length = pools.pool(pool).length_in(times, it.work);
+            (group, Share { pool, nodes: it.tasks }, length)
+        })
+        .collect();
+    let booking = Booking::of_groups(start, parts, |pool| pools.pool(pool).price);
+    let (work, cost) = (demand.estimate, booking.max(tasks));
+    let expires = live.state().now() + Span(60);
+    let user = actor.user.clone();
+    let quote = Quote { number: 0, user, tasks, work, times, booking, cost, expires, slack: None };
+    Some((actor, Ask::Keep { quote }))
 }
 
 /// The limit, counted in one of all ways, as the number says.
@@ -228,7 +292,7 @@ fn quote(rng: &mut Pcg64Mcg, live: &Live, actor: &Actor) -> Ask {
         prices.push(pool.price);
         cost += pool.price.of(share.nodes, pool.length_in(times, work));
     }
-    let booking = Booking { start, ends, place, prices };
+    let booking = Booking { start, ends, place, prices, groups: None };
     let expires = live.state().now() + Span(rng.random_range(0..120));
     let user = actor.user.clone();
     Ask::Keep {

@@ -13,6 +13,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::tz::TimeZone;
@@ -21,6 +22,7 @@ use tradewind_model::{Attributes, Money, Performance, Price, SitePower, Span, Ti
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 use crate::kind::{self, FileKind};
+use crate::power::Electricity;
 use cluster::{Cluster, Members};
 pub use hours::Hours;
 pub use journal::Journal;
@@ -260,6 +262,8 @@ pub struct Site {
     /// Its electricity over time, on the clock of Unix seconds; what nodes consume is among the
     /// attributes of their pools.
     pub power: SitePower,
+    /// Where series of its electricity are read again and again, over HTTP: what is not among `power`.
+    pub feeds: BTreeMap<Electricity, String>,
     /// At least one.
     pub pools: Vec<Pool>,
 }

@@ -1,5 +1,7 @@
 //! `[[site]]`: pools, prices and offers.
 
+use std::collections::BTreeMap;
+
 use tradewind_model::{Attribute, Performance, Pools, SitePower, Times};
 
 use super::read::{hours, load, text};
@@ -7,8 +9,9 @@ use super::schedule::{LoadRange, Rule, Schedule};
 use super::{Pool, Site, SiteKind, cluster, machine};
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::fields::{DecimalScale, Fields, Notes, PERFORMANCE};
-use crate::power::{self, Watts};
+use crate::power::{self, Electricity, Watts};
 use crate::scenario::{NameLines, attributes};
+use crate::series;
 use crate::submission::TIMES;
 use crate::value::ValueKind::{Table, Text};
 
@@ -79,18 +82,28 @@ pub(super) fn sites(
         prices(&site, &mut pools, notes);
         offers(&site, &mut pools, notes);
         let list = if is_observed { &mut all.observed } else { &mut all.offered };
-        let power = electricity(&site, document, notes);
+        let feeds = feeds(&site, notes);
+        let power = electricity(&site, &feeds, document, notes);
         let is_file =
             |key: &&str| matches!(site.get(key).map(|it| &it.kind), Some(Text(_) | Table(_)));
         all.has_files |= ["carbon", "energy_price"].iter().any(is_file);
-        list.push(Site { name, kind, owner, times, survey_timeout, policy, power, pools });
+        list.push(Site { name, kind, owner, times, survey_timeout, policy, power, feeds, pools });
     }
     all
 }
 
 /// The site's carbon intensity and price of electricity: kept in the journal, so in bounds.
-fn electricity(site: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> SitePower {
-    let power = power::site(site, document, notes).unwrap_or_default();
+fn electricity(
+    site: &Fields<'_, '_>,
+    feeds: &BTreeMap<Electricity, String>,
+    document: &str,
+    notes: &mut Notes<'_>,
+) -> SitePower {
+    let mut read = |what: Electricity| match feeds.contains_key(&what) {
+        true => None,
+        false => power::series_of(site, what, document, notes),
+    };
+    let power = SitePower { carbon: read(Electricity::Carbon), price: read(Electricity::Price) };
     for (key, series) in [("carbon", &power.carbon), ("energy_price", &power.price)] {
         let values = series.as_ref().map_or(0, |series| series.values().count());
         if values > MAX_VALUES {
@@ -100,6 +113,28 @@ fn electricity(site: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> 
         }
     }
     power
+}
+
+/// Series that are read from an address again and again, by what they say.
+fn feeds(site: &Fields<'_, '_>, notes: &mut Notes<'_>) -> BTreeMap<Electricity, String> {
+    let mut all = BTreeMap::new();
+    for what in Electricity::ALL {
+        let Some(Text(text)) = site.get(what.key()).map(|it| &it.kind) else { continue };
+        if !series::is_address(text) {
+            continue;
+        }
+        let rest = text.split_once("://").map_or("", |(_, rest)| rest);
+        let is_whole = !rest.is_empty() && !rest.starts_with(['/', ':', '?', '#']);
+        match is_whole && text.bytes().all(|c| c.is_ascii_graphic()) {
+            true => drop(all.insert(what, text.to_string())),
+            false => {
+                let message = format!("`{}` is no address", excerpt(text));
+                let hint = "write it as in `https://grid.example/carbon.csv`";
+                notes.error(site.line_of(what.key()), &site.place(what.key()), message, hint);
+            }
+        }
+    }
+    all
 }
 
 /// Whether the site is only observed; notes where that is not possible.

@@ -3,6 +3,7 @@
 //! It is data all the way: no text of it ever becomes part of a shell line.
 
 pub mod document;
+mod groups;
 mod lists;
 pub mod options;
 pub mod script;
@@ -13,12 +14,13 @@ mod size;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub use lists::is_address;
 pub use shape::Shape;
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Money, Performance, Price, Shapes, Span, Spread, Time,
-    TimeMode, Times,
+    Attribute, Attributes, Criterion, Money, Performance, Price, Shapes, Span, Spread, TaskGroup,
+    Time, TimeMode, Times,
 };
 
 /// A job as it is submitted; every field is checked.
@@ -253,6 +255,9 @@ pub struct Conditions {
     /// In which shapes it may run, if in more than one: the submission's `tasks` and `time` are those of
     /// the first.
     pub shapes: Option<Shapes>,
+    /// The groups of a job whose tasks differ, at least two: the submission's `tasks` are those of all
+    /// groups, and its `time` is the longest of theirs. Their `work` is a time limit.
+    pub groups: Option<Arc<[TaskGroup]>>,
 }
 
 /// To which other markets a job may be passed on, by the names that this market gives them.

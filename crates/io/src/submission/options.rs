@@ -147,7 +147,7 @@ impl OptionSpec {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [OptionSpec; 121] = [
+pub static OPTIONS: [OptionSpec; 122] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -445,6 +445,10 @@ pub static OPTIONS: [OptionSpec; 121] = [
     own(
         "gather",
         "how long parts at several sites wait for each other to start together, as in `90s`; `no`: each starts by itself",
+    ),
+    own(
+        "groups",
+        "instead of `--nodes` and `--time`: [groups of tasks](#groups-of-tasks) that differ and start together, `1x1h@2@gpu,3x10m` (nodes x time, then `@` with a minimum performance or a constraint)",
     ),
     own("max-price", "the maximum price of a node, credits per node-second"),
     own("min-performance", "of each node; 1 is the reference node"),

@@ -96,6 +96,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
                 spread,
                 peers,
                 shapes: None,
+                groups: None,
             }
         },
     )

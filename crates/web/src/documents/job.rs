@@ -284,6 +284,9 @@ pub struct Part {
     pub site: String,
     /// Name of the pool, `SITE/POOL`.
     pub pool: String,
+    /// For which group of tasks it is, from 0 on, where tasks differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
     /// Number of nodes.
     pub nodes: u32,
     /// Per node and second.

@@ -149,6 +149,9 @@ pub struct OfferedNodes {
     pub site: String,
     /// Name of the pool, `SITE/POOL`.
     pub pool: String,
+    /// For which group of tasks they are, from 0 on, where tasks differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
     /// Number of nodes.
     pub nodes: u32,
     /// Until when: the limit on these nodes.

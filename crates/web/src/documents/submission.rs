@@ -54,6 +54,11 @@ pub struct Submission {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub shapes: Vec<SubmittedShape>,
+    /// Groups of tasks that differ and start together, 2 to 16, instead of `nodes` and `time`; a text
+    /// such as `1x1h@2@gpu,3x10m` will do, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(nullable)]
+    pub groups: Vec<SubmittedGroup>,
     /// How long it may run.
     #[schema(required = false)]
     pub time: TimeLimit,
@@ -169,6 +174,24 @@ pub struct Submission {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub exclude_peers: Vec<String>,
+}
+
+/// Equal tasks of a job whose tasks differ.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct SubmittedGroup {
+    /// Number of nodes.
+    #[schema(required = true, minimum = 1, maximum = 16_777_216)]
+    pub nodes: u32,
+    /// Seconds, counted as `times` says; `10m` and its like will do, too.
+    #[schema(required = true, minimum = 1)]
+    pub time: i64,
+    /// Each node's at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_performance: Option<Thousandths>,
+    /// What each node of the group must offer besides.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(nullable)]
+    pub attributes: BTreeMap<String, Attribute>,
 }
 
 /// A number of nodes, and how long the job takes on as many.

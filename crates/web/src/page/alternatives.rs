@@ -145,6 +145,7 @@ mod tests {
         let nodes = OfferedNodes {
             site: "a".to_owned(),
             pool: pool.to_owned(),
+            group: None,
             nodes: 1,
             end: finish,
             limit: None,

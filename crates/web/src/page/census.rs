@@ -162,8 +162,13 @@ impl OwnJobs {
         }
         match job.phase() {
             Phase::Over(_) => return,
-            Phase::Held(JobHold::User | JobHold::Dependency | JobHold::Array | JobHold::Booked) => {
-            }
+            Phase::Held(
+                JobHold::User
+                | JobHold::Dependency
+                | JobHold::Array
+                | JobHold::Booked
+                | JobHold::Window,
+            ) => {}
             Phase::Held(_) => self.stuck.push(job.number),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! The market's state as a scene for the timeline.
 
 use tradewind_daemon::live::site_health::SiteState;
-use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
+use tradewind_daemon::live::state::{BookedPart, Finish, Happening, Job, Part, Phase, State, Why};
 use tradewind_daemon::site::Exit;
 use tradewind_model::{Money, Place, PoolId, Price, Share, SiteId, Span, Time};
 
@@ -112,10 +112,10 @@ fn missing(state: &State, why: &Why, nodes: u32, (start, end): (Time, Time)) -> 
 /// The price of a job's booked window in that pool, and what its nodes there cost at most.
 fn booked_in(job: &Job, pool: PoolId) -> Option<(Price, Money)> {
     let booking = job.booking.as_ref()?;
-    let shares = booking.place.shares(job.nodes());
-    let mut shares = shares.zip(&booking.ends).zip(&booking.prices);
-    let ((share, end), price) = shares.find(|((share, _), _)| share.pool == pool)?;
-    Some((*price, price.of(share.nodes, *end - booking.start)))
+    let parts = booking.parts(job.nodes());
+    let here = || parts.iter().filter(|part| part.share.pool == pool);
+    let cost = |part: &BookedPart| part.price.of(part.share.nodes, part.end - booking.start);
+    Some((here().next()?.price, here().map(cost).sum()))
 }
 
 fn title(job: &Job) -> String {

@@ -247,7 +247,7 @@ pub(crate) async fn explain(
     let ahead = AdviceRequest::begin(&context, &caller.actor).await?;
     let (line, id, _) = seen(&context, &caller, number).await?;
     let Some(id) = id.filter(|_| line.waits_here()) else {
-        return Ok(Json(of_line(line)));
+        return Ok(Json(of_unplaced(&context, &ahead, line).await?));
     };
     let view = Arc::new(context.view().await?);
     let of = Arc::clone(&view);
@@ -304,6 +304,20 @@ async fn seen(
         Some((jobs::line(moment, job), id, live.left_out(number)))
     });
     found.await?.ok_or_else(|| ErrorResponse::unknown(format!("you have no job {number}")))
+}
+
+/// What is known of a job that does not wait in the queue: of one that waits for a window, why it has
+/// none.
+async fn of_unplaced(context: &Context, ahead: &AdviceRequest, line: Job) -> Answer<Explanation> {
+    let number = line.id;
+    let demand = context.look(move |live| live.unplaced_demand(number).ok()).await?;
+    let Some(demand) = demand else { return Ok(of_line(line)) };
+    let view = Arc::new(context.view().await?);
+    let look =
+        move |advisor: &dyn Advisor, watch: &Watch| advisor.explain_window(&view, &demand, watch);
+    let told = ahead.ask(look).await?;
+    let expected_start = line.expected_start.as_ref().map(|it| it.at);
+    Ok(Explanation { job: number, expected_start, expectation: line.expected_start, ..told })
 }
 
 /// What is known of a job that does not wait in the queue.

@@ -9,7 +9,7 @@ use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
 use tradewind_daemon::store::Digest;
 use tradewind_io::present::whole_span;
 use tradewind_io::submission::document;
-use tradewind_model::{JobShape, Pool, PoolId, Shapes};
+use tradewind_model::{JobShape, Pool, PoolId, Shapes, TaskGroup};
 
 use super::status::Moment;
 use super::{at_peer, choice, failures, limits, promises, words};
@@ -162,7 +162,7 @@ pub(crate) fn whole(moment: &Moment<'_>, job: &Job) -> documents::Job {
         layout: layout(state, job),
         choice: choice::document(state, job),
         limits: limits::limits(state, job),
-        parts: job.parts().iter().map(|it| part(state, job, it)).collect(),
+        parts: (0..).zip(job.parts()).map(|(place, it)| part(state, job, place, it)).collect(),
         history: job.history.iter().map(entry).collect(),
         submission: Some(submission(job)),
         script_dropped: job.redacted().map(|hash| Digest(hash).to_string()),
@@ -184,6 +184,9 @@ fn submission(job: &Job) -> Value {
 fn layout(state: &State, job: &Job) -> Option<String> {
     if let Some(shapes) = &job.submission.terms.shapes {
         return Some(shapes_in_words(shapes, job));
+    }
+    if let Some(groups) = &job.submission.terms.groups {
+        return Some(groups_in_words(groups));
     }
     let shape = job.submission.shape.as_ref()?;
     let demand = job.id().and_then(|id| state.market.demand(id));
@@ -221,8 +224,21 @@ fn shapes_in_words(shapes: &Shapes, job: &Job) -> String {
     }
 }
 
-fn part(state: &State, job: &Job, part: &Part) -> documents::Part {
+/// `groups 1 node for 1 h, 3 nodes for 10 min`.
+fn groups_in_words(groups: &[TaskGroup]) -> String {
+    let one = |it: &TaskGroup| {
+        let nodes = if it.tasks == 1 { "node" } else { "nodes" };
+        let performance = it.min_performance.map(|min| format!(" of performance {min}"));
+        let mut wanted: Vec<String> = performance.into_iter().collect();
+        wanted.extend(it.attributes.keys().map(|name| format!(" with {name}")));
+        format!("{} {nodes}{} for {}", it.tasks, wanted.concat(), whole_span(it.work.0))
+    };
+    format!("groups {}", groups.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+fn part(state: &State, job: &Job, place: usize, part: &Part) -> documents::Part {
     documents::Part {
+        group: job.group_of(place),
         site: site_name(state, part.pool).to_owned(),
         pool: pool_name(state, part.pool).to_owned(),
         nodes: part.nodes,

@@ -1,6 +1,6 @@
 //! Windows as offers.
 
-use tradewind_daemon::live::state::Booking;
+use tradewind_daemon::live::state::{BookedPart, Booking};
 use tradewind_model::{Demand, Money, Pools};
 
 use super::limits;
@@ -40,21 +40,24 @@ pub fn offer(
 ) -> Offer {
     let shape = demand.shape_at(&booking.place);
     let demand = shape.as_ref().unwrap_or(demand);
-    let shares = || booking.place.shares(demand.processors);
-    let consumed = shares().zip(&booking.ends);
-    let consumed = consumed.map(|(share, end)| pools.consumption_of(share, (booking.start, *end)));
+    let parts = booking.parts(demand.processors);
+    let consumed = parts.iter().map(|it| pools.consumption_of(it.share, (booking.start, it.end)));
     let consumed = Consumed::of(consumed.sum());
-    let nodes = shares().zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
+    let groups = demand.terms().groups.as_deref();
+    let nodes = parts.iter().map(|BookedPart { group, share, end, price }| {
         let pool = pools.pool(share.pool);
         let limit = *end - booking.start;
         let times = limits::times(demand, pool);
+        let of_group = groups.and_then(|groups| groups.get(*group as usize));
+        let asked = of_group.map_or(demand.estimate, |group| group.work);
         let work = match times {
-            Times::Work => Some(demand.estimate.0).filter(|work| *work != limit.0),
+            Times::Work => Some(asked.0).filter(|work| *work != limit.0),
             Times::Wall => limits::work(pool, limit),
         };
         OfferedNodes {
             site: pools.sites()[pool.site.0 as usize].name.clone(),
             pool: pool.name.clone(),
+            group: of_group.map(|_| *group),
             nodes: share.nodes,
             end: end.0,
             limit: Some(limit.0),

@@ -65,6 +65,7 @@ pub(crate) enum StatusGroup {
 pub(crate) fn group(state: &State, job: &Job) -> StatusGroup {
     match job.phase() {
         Phase::Held(JobHold::Booked) => StatusGroup::Booked,
+        Phase::Held(JobHold::Window) => StatusGroup::Waiting,
         Phase::Held(_) => StatusGroup::Held,
         Phase::Over(_) => StatusGroup::Over,
         _ => match words::state(state, job) {
@@ -130,12 +131,14 @@ impl<'a> Moment<'a> {
     /// offer that was not kept, of the last parts first.
     pub(crate) fn own_part_cost(&self, job: &Job, part: &Part) -> Money {
         let cost = |part: &Part| self.part_cost(job, part).at_most;
-        if job.phase() != Phase::Running {
-            return cost(part);
-        }
-        let before = job.parts().iter().take_while(|it| it.pool != part.pool);
+        let before = job.parts().iter().take_while(|it| !std::ptr::eq(*it, part));
         let before: Money = before.map(cost).sum();
-        job.own_share(before + cost(part)) - job.own_share(before)
+        let own = |cost: Money| match job.phase() {
+            // What the market paid for a window that was not kept is not among this.
+            Phase::Over(_) => cost.min(job.paid),
+            _ => job.own_share(cost),
+        };
+        own(before + cost(part)) - own(before)
     }
 
     /// What the job's nodes in one pool cost, in its present or last start.

@@ -154,6 +154,9 @@ pub(crate) fn held(hold: &JobHold) -> (&'static str, String) {
             "ReservationLost",
             "its accepted offer was not kept; release it, cancel it, or accept another",
         ),
+        JobHold::Window => {
+            ("Resources", "it waits for a window in which all groups of its tasks start together")
+        }
         JobHold::Booked => ("Reservation", "reserved; its window has not begun"),
         JobHold::Nowhere => ("BadConstraints", "no nodes here suit it; peers are asked"),
         JobHold::Lost => {

@@ -149,6 +149,7 @@ impl Advisor for ByRote {
             ends: vec![start + demand.estimate],
             place: Place::Pool(PoolId(0)),
             prices: vec![view.market.pools().pool(PoolId(0)).price],
+            groups: None,
         };
         let found = |criterion: &str| Proposal {
             criterion: criterion.to_owned(),
@@ -205,6 +206,15 @@ impl Advisor for ByRote {
             changes: changes.collect(),
             looked_at: None,
         })
+    }
+
+    fn explain_window(
+        &self,
+        _: &MarketView,
+        _: &Demand,
+        _: &Watch,
+    ) -> Result<Explanation, Refusal> {
+        panic!("no job of the tests has groups")
     }
 
     fn explain(&self, view: &MarketView, job: JobId, _: &Watch) -> Result<Explanation, Refusal> {

@@ -15,11 +15,12 @@ use tradewind_postgres::{Address, Facts, Postgres};
 use tradewind_web::documents::{Market as MarketDocument, Site, SiteList, SiteState, TokenList};
 
 use super::{Sheet, token};
-use crate::client::words::moment_of_all;
+use crate::client::words::{length, moment_of_all};
 use crate::client::{Market, MarketArgs, Sent, place};
 use crate::commands::up::peers::greet;
 use crate::default_sites::DefaultSlots;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::feeds::{self, Feed};
 use crate::journals::PAGE;
 use crate::options::Format;
 use crate::report::Report;
@@ -85,6 +86,7 @@ pub(crate) fn examine(
 ) -> Result<Vec<(String, Finding)>, Failure> {
     let mut all = look(settings, folder, patience, report)?;
     all.extend(store(settings).map(|finding| ("market".to_owned(), finding)));
+    all.extend(feeds::of(settings).iter().map(|feed| (feed.site.clone(), series(feed, folder))));
     let market = running(folder);
     all.extend(peers(settings, market.as_ref()));
     let of_market = market
@@ -94,6 +96,34 @@ pub(crate) fn examine(
     all.extend(failing(folder));
     all.extend(tokens(folder).into_iter().map(|finding| ("market".to_owned(), finding)));
     Ok(all)
+}
+
+/// Whether the address of a series gives a good answer now, and how old the last one is that the
+/// market of the folder has.
+fn series(feed: &Feed, folder: &Path) -> Finding {
+    let age = feed.age(folder);
+    let kept = match age {
+        Some(age) => format!("the last good answer is {} old", length(age.as_secs() as i64)),
+        None => "the market has no answer yet".to_owned(),
+    };
+    let is_stale = age.is_some_and(|age| age > feeds::STALE);
+    let host = feeds::host(&feed.address);
+    let (verdict, found, remedy) = match feed.fetch() {
+        Ok(_) if !is_stale => (Verdict::Good, format!("{host} answers; {kept}"), ""),
+        Ok(_) => {
+            let remedy =
+                "the market does not run, or cannot write below its state folder: see its log";
+            (Verdict::Warning, format!("stale: {kept}, though {host} answers"), remedy)
+        }
+        Err(why) => {
+            let stale = if is_stale { "stale: " } else { "" };
+            let remedy = "the market counts by the last good answer; compare the address, and what it \
+                          gives, with the columns `time` and `value`";
+            (Verdict::Warning, format!("{stale}{host}: {why}; {kept}"), remedy)
+        }
+    };
+    let what = format!("`{}` from an address", feed.what.key());
+    Finding { what, verdict, found, remedy: remedy.to_owned() }
 }
 
 /// What the market of the folder says of itself, if it runs.

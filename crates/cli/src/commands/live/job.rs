@@ -220,7 +220,7 @@ fn names(part: &Part) -> String {
 }
 
 fn parts(parts: &[Part]) -> Sheet {
-    let columns = vec![
+    let mut columns = vec![
         ("POOL", Side::Left),
         ("NODES", Side::Right),
         ("PRICE", Side::Right),
@@ -242,7 +242,13 @@ fn parts(parts: &[Part]) -> Sheet {
             names(part),
         ]
     };
-    Sheet { columns, rows: parts.iter().map(row).collect() }
+    let mut rows: Vec<Vec<String>> = parts.iter().map(row).collect();
+    if parts.iter().any(|part| part.group.is_some()) {
+        columns.insert(0, ("GROUP", Side::Right));
+        let group = |part: &Part| part.group.map(|group| group.to_string()).unwrap_or_default();
+        rows.iter_mut().zip(parts).for_each(|(row, part)| row.insert(0, group(part)));
+    }
+    Sheet { columns, rows }
 }
 
 /// Pools that the job could have used instead.

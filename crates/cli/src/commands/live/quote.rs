@@ -171,21 +171,24 @@ fn purse(all: &Quotes, lines: &[OfferRow<'_>]) -> String {
 /// The limit and the price on the nodes of each quote; with what the limit is in work, if it is
 /// another number of seconds anywhere.
 fn limits(lines: &[OfferRow<'_>]) -> String {
-    const COLUMNS: [Column; 6] = [
+    const COLUMNS: [Column; 7] = [
         ("QUOTE", Side::Right),
+        ("GROUP", Side::Right),
         ("POOL", Side::Left),
         ("NODES", Side::Right),
         ("LIMIT", Side::Right),
         ("WORK", Side::Right),
         ("PRICE", Side::Right),
     ];
-    const WORK: usize = 4;
+    const GROUP: usize = 1;
+    const WORK: usize = 5;
     let mut rows = Vec::new();
     for OfferRow { offer, .. } in lines {
         for part in &offer.nodes {
             let limit = limit(offer, part);
             rows.push(vec![
                 offer.id.map(|id| id.to_string()).unwrap_or_default(),
+                part.group.map(|group| group.to_string()).unwrap_or_default(),
                 part.pool.clone(),
                 part.nodes.to_string(),
                 length(limit),
@@ -195,10 +198,14 @@ fn limits(lines: &[OfferRow<'_>]) -> String {
         }
     }
     let mut columns = COLUMNS.to_vec();
-    let differs = lines.iter().flat_map(|line| &line.offer.nodes).any(|it| it.work.is_some());
-    if !differs {
-        columns.remove(WORK);
-        rows.iter_mut().for_each(|row| drop(row.remove(WORK)));
+    let parts = || lines.iter().flat_map(|line| &line.offer.nodes);
+    let differs = parts().any(|it| it.work.is_some());
+    let is_grouped = parts().any(|it| it.group.is_some());
+    for (at, _) in
+        [(WORK, differs), (GROUP, is_grouped)].into_iter().filter(|(_, is_told)| !is_told)
+    {
+        columns.remove(at);
+        rows.iter_mut().for_each(|row| drop(row.remove(at)));
     }
     let work = match differs {
         true => "; WORK is the same as work on a node of performance 1",

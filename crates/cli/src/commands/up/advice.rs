@@ -125,39 +125,74 @@ impl Advisor for SimulationAdvisor {
         let kept = self.plans.plan(view, watch)?;
         // What all others take; the job itself is to be placed.
         let taken: Vec<Taken> = kept.taken_by_others(&view.market, job).collect();
-        let free = free(&view.market, demand, &taken)?;
-        let request = demand.request();
-        let snapshot = &free.snapshot;
-        let search = Search::best(request.criterion.clone());
-        let (grid, slots) = (&snapshot.grid, &snapshot.slots);
-        let mut going = || watch.flow();
-        let told = explain::explain_while(grid, slots, &request, &search, &mut going);
-        let told = told.map_err(|explain::Stopped| stopped())?;
-        let proposals = quotes(&free, demand, watch)?.into_iter();
-        let proposals = proposals.map(|quote| proposal(&view.market, demand, &free, quote));
-        let fall_backs = fall_backs(view, demand, proposals);
-        let (reason, message) = match &told.answer {
-            Err(reason) => {
-                let down = not_working(&view.market, demand).unwrap_or_default();
-                (Some(reason.code().to_owned()), format!("{}{down}", sentence(reason)))
-            }
-            Ok(_) => (None, "it waits for jobs before it".to_owned()),
-        };
+        let told = told(view, demand, &taken, watch)?;
         Ok(Explanation {
             job: view.numbers.get(&job).copied().unwrap_or_default(),
-            reason,
-            message,
-            // The API has it of the plan.
-            expected_start: None,
-            expectation: None,
-            advice: None,
             ahead: Some(view.market.queue().take_while(|other| *other < job).count() as u64),
-            relaxations: told.relaxations.iter().map(relaxation).collect(),
-            fall_backs,
             fair_share: fair_share(view, demand),
             queue: Some(kept.queue),
+            ..told
         })
     }
+
+    fn explain_window(
+        &self,
+        view: &MarketView,
+        demand: &Demand,
+        watch: &Watch,
+    ) -> Result<Explanation, Refusal> {
+        let kept = self.plans.plan(view, watch)?;
+        let taken: Vec<Taken> = kept.taken(&view.market).collect();
+        let told = told(view, demand, &taken, watch)?;
+        let message = match told.reason {
+            Some(_) => told.message,
+            None => {
+                "there is a window for all of its groups, which is about to be booked".to_owned()
+            }
+        };
+        Ok(Explanation { message, queue: Some(kept.queue), ..told })
+    }
+}
+
+/// What a job that asks for this could get beside what is taken, or why it can get nothing.
+fn told(
+    view: &MarketView,
+    demand: &Demand,
+    taken: &[Taken],
+    watch: &Watch,
+) -> Result<Explanation, Refusal> {
+    let free = free(&view.market, demand, taken)?;
+    let request = demand.request();
+    let snapshot = &free.snapshot;
+    let search = Search::best(request.criterion.clone());
+    let (grid, slots) = (&snapshot.grid, &snapshot.slots);
+    let mut going = || watch.flow();
+    let told = explain::explain_while(grid, slots, &request, &search, &mut going);
+    let told = told.map_err(|explain::Stopped| stopped())?;
+    let proposals = quotes(&free, demand, watch)?.into_iter();
+    let proposals = proposals.map(|quote| proposal(&view.market, demand, &free, quote));
+    let fall_backs = fall_backs(view, demand, proposals);
+    let (reason, message) = match &told.answer {
+        Err(reason) => {
+            let down = not_working(&view.market, demand).unwrap_or_default();
+            (Some(reason.code().to_owned()), format!("{}{down}", sentence(reason)))
+        }
+        Ok(_) => (None, "it waits for jobs before it".to_owned()),
+    };
+    Ok(Explanation {
+        job: 0,
+        reason,
+        message,
+        // The API has it of the plan.
+        expected_start: None,
+        expectation: None,
+        advice: None,
+        ahead: None,
+        relaxations: told.relaxations.iter().map(relaxation).collect(),
+        fall_backs,
+        fair_share: None,
+        queue: None,
+    })
 }
 
 /// Where the job's user stands among all users, if the policy puts jobs in the order of fair
@@ -269,6 +304,12 @@ fn proposal(market: &Market, demand: &Demand, free: &FreeTime, quote: Quote) -> 
 }
 
 fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -> (Booking, Money) {
+    if demand.terms().groups.is_some() {
+        let parts = free.groups(window).into_iter();
+        let parts = parts.map(|(group, share, length)| (u32::from(group), share, length));
+        let price = |pool: PoolId| market.pools().pool(pool).price;
+        return (Booking::of_groups(window.start(), parts, price), window.cost());
+    }
     let (mut place, start) = (free.place(window), window.start());
     let width = u32::try_from(window.tasks().len()).unwrap_or(u32::MAX);
     let shape = demand.in_shape(width);
@@ -282,7 +323,7 @@ fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -
         ends.push(start + pool.length_of(demand));
         prices.push(pool.price);
     }
-    (Booking { start, ends, place, prices }, window.cost())
+    (Booking { start, ends, place, prices, groups: None }, window.cost())
 }
 
 /// The first few of the proposals that differ.

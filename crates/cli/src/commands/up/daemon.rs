@@ -16,9 +16,10 @@ use super::place::StateFolder;
 use super::service::{self, Happening};
 use super::{
     Args, admit, audit, demo, listen, notify, observe, place, planner, schedules, shared, tell_url,
-    upkeep, url,
+    upkeep, url, windows,
 };
 use crate::exit::{Exit, Failure, Outcome};
+use crate::feeds::FeedReader;
 use crate::journals::JournalPlace;
 use crate::output;
 use crate::report::Report;
@@ -75,7 +76,7 @@ impl Daemon<'_> {
         let server = listen(args, settings, engine, &audit, answering)?;
         let mut duties = None;
         if owns {
-            duties = Some(Duties::start(self, engine, server.events(), &deliveries)?);
+            duties = Some(Duties::start(self, engine, server.events(), (&deliveries, &plans))?);
         }
         let url = url(&server, settings);
         if let Some(advertised) = &market.advertised {
@@ -87,7 +88,8 @@ impl Daemon<'_> {
             report.note(&format!("the administrator's token is in {}", token.display()));
         }
         let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
-        let planner = planner::Planner::start(engine.handle.clone(), plans).map_err(no_thread)?;
+        let planner = planner::Planner::start(engine.handle.clone(), Arc::clone(&plans))
+            .map_err(no_thread)?;
         let no_signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
         let end = service::End::listen().map_err(no_signals)?;
         end.tell(told, (*report).clone()).map_err(no_thread)?;
@@ -95,7 +97,7 @@ impl Daemon<'_> {
         if args.demo {
             demo::play(&engine.handle, report)?;
         }
-        self.wait(engine, &server, (&audit, &deliveries), &mut duties, happenings);
+        self.wait(engine, &server, (&audit, &deliveries, &plans), &mut duties, happenings);
         service::notify("STOPPING=1");
         match args.is_only_a_demo() {
             true => demo::clear(&engine.handle, report),
@@ -138,7 +140,7 @@ impl Daemon<'_> {
         &self,
         engine: &Engine,
         server: &Server,
-        (audit, deliveries): (&Audit, &notify::Deliveries),
+        (audit, deliveries, plans): (&Audit, &notify::Deliveries, &Arc<planner::Plans>),
         duties: &mut Option<Duties>,
         happenings: &Receiver<Happening>,
     ) {
@@ -154,7 +156,8 @@ impl Daemon<'_> {
                 Happening::Role(MarketRole::Owner { .. }) => {
                     self.report.note("this daemon owns the market now");
                     let begun = admit(engine, &self.place, audit).and_then(|_| {
-                        Duties::start(self, engine, server.events_from_now(), deliveries)
+                        let events = server.events_from_now();
+                        Duties::start(self, engine, events, (deliveries, plans))
                     });
                     match begun {
                         Ok(begun) => *duties = Some(begun),
@@ -169,6 +172,8 @@ impl Daemon<'_> {
 /// What only the owner of a market does, beside what its engine does.
 struct Duties {
     watcher: schedules::Watcher,
+    windows: windows::WindowKeeper,
+    feeds: FeedReader,
     notifying: Notifying,
 }
 
@@ -190,18 +195,25 @@ impl Duties {
         daemon: &Daemon<'_>,
         engine: &Engine,
         events: Events,
-        deliveries: &notify::Deliveries,
+        (deliveries, plans): (&notify::Deliveries, &Arc<planner::Plans>),
     ) -> Result<Duties, Failure> {
         let Daemon { settings, place, kept, .. } = daemon;
         let notifier =
             notify::Notifier::start(engine.handle.clone(), events, settings, deliveries)?;
         let upkeep = upkeep(place, kept, settings, engine)?;
-        let watcher = schedules::Watcher::start(engine.handle.clone(), settings);
-        let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
-        Ok(Duties { watcher, notifying: Notifying { notifier, upkeep } })
+        let state = place.folder();
+        let watcher = schedules::Watcher::start(engine.handle.clone(), settings, state);
+        let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
+        let watcher = watcher.map_err(no_thread)?;
+        let windows = windows::WindowKeeper::start(engine.handle.clone(), Arc::clone(plans));
+        let windows = windows.map_err(no_thread)?;
+        let feeds = FeedReader::start(settings, state).map_err(no_thread)?;
+        Ok(Duties { watcher, windows, feeds, notifying: Notifying { notifier, upkeep } })
     }
 
     fn stop_watching(self) -> Notifying {
+        self.windows.stop();
+        self.feeds.stop();
         self.watcher.stop();
         self.notifying
     }

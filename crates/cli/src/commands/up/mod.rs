@@ -19,6 +19,7 @@ mod sign_in;
 mod tables;
 pub(crate) mod tariff;
 mod trials;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
@@ -48,7 +49,7 @@ use crate::default_sites::DefaultSlots;
 use crate::exit::{Failure, Outcome};
 use crate::journals::JournalPlace;
 use crate::report::Report;
-use crate::{client, input, sites};
+use crate::{client, feeds, input, sites};
 use daemon::{Daemon, Running};
 use operations::DaemonOperations;
 use place::StateFolder;
@@ -137,6 +138,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     let kept = journal::located(&place, &settings)?;
     journal::check(&place, &kept, args.beginning(), report)?;
     default_slots(args, &place, &kept)?.complete(&mut settings);
+    feeds::fill(&mut settings, place.folder());
     let (told, happenings) = std::sync::mpsc::channel();
     // Opened first: the process that has the journal has the sites.
     let market = match &kept {

@@ -2,6 +2,7 @@
 //! whenever it changes.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -14,6 +15,8 @@ use tradewind_daemon::live::{Ask, Input, Live, Withheld};
 use tradewind_io::settings::{Pool, Settings};
 use tradewind_model::{Cause, Market, PoolId, Power, Price, Span, Time};
 
+use crate::feeds;
+
 /// How often load is looked at.
 const EVERY: Duration = Duration::from_secs(1);
 /// How far ahead the market learns of hours that are not offered: to the end of the day after
@@ -22,6 +25,8 @@ const AHEAD: Span = Span(2 * DAY_S);
 const DAY_S: i64 = 86_400;
 /// How often files of electricity are read.
 const REREAD: Span = Span(60);
+/// So long after the start the first answers of addresses are there.
+const FIRST_ANSWERS: Span = Span(5);
 
 /// Looks again and again until it is stopped.
 #[derive(Debug)]
@@ -35,13 +40,17 @@ impl Watcher {
     ///
     /// # Errors
     /// If there is no thread for it.
-    pub(crate) fn start(market: Handle, settings: &Settings) -> std::io::Result<Watcher> {
+    pub(crate) fn start(
+        market: Handle,
+        settings: &Settings,
+        state: &Path,
+    ) -> std::io::Result<Watcher> {
         let stop = Arc::new(AtomicBool::new(false));
         let sites = crate::sites::configured(settings);
         let pools = sites.iter().flat_map(|site| site.pools.clone()).collect();
         let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
         let rules = settings.market.clone();
-        let electricity = ElectricityFiles::of(settings);
+        let electricity = ElectricityFiles::of(settings, state);
         let mut eye = Eye { market, pools, zone, rules, last: None, policy: None, electricity };
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("schedules".to_owned()).spawn(move || {
@@ -78,6 +87,8 @@ struct Eye {
 struct ElectricityFiles {
     /// The configuration that names them, if any does.
     configuration: Option<String>,
+    /// Where the last answers of addresses are.
+    state: PathBuf,
     /// As it was read last.
     known: Option<Power>,
     /// What was wrong when it was read last.
@@ -88,10 +99,11 @@ struct ElectricityFiles {
 
 impl ElectricityFiles {
     /// Of the file that was just read.
-    fn of(settings: &Settings) -> ElectricityFiles {
-        let configuration = settings.electricity_from.clone();
+    fn of(settings: &Settings, state: &Path) -> ElectricityFiles {
+        let (configuration, state) = (settings.electricity_from.clone(), state.to_owned());
         let known = crate::sites::electricity(settings);
-        ElectricityFiles { configuration, known, wrong: None, due: now() + REREAD }
+        let first = if feeds::of(settings).is_empty() { REREAD } else { FIRST_ANSWERS };
+        ElectricityFiles { configuration, state, known, wrong: None, due: now() + first }
     }
 
     /// What they say, if that is due and something else than before. What cannot be read changes
@@ -105,7 +117,9 @@ impl ElectricityFiles {
             tracing::warn!(%wrong, "the electricity of sites stays as it is");
         }
         self.wrong = wrong;
-        let power = crate::sites::electricity(&read.ok()?.0)?;
+        let mut settings = read.ok()?.0;
+        feeds::fill(&mut settings, &self.state);
+        let power = crate::sites::electricity(&settings)?;
         let is_news = self
             .known
             .as_ref()

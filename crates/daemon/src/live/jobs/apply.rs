@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Consumption, Demand, Event, JobId, Money, Place, PoolId, Price, SiteId, Span,
+    Command, Consumption, Demand, Event, JobId, Money, Place, PoolId, Price, Share, SiteId, Span,
 };
 
 use super::{
@@ -12,7 +12,18 @@ use super::{
 use crate::live::ApplyError;
 use crate::live::ledger::money::{Account, Motive};
 use crate::live::ledger::used::Used;
+use crate::live::offers::{BookedPart, Booking};
 use crate::live::state::State;
+
+/// A part that has its nodes, for so long at most.
+fn part_of(share: Share, limit: Span, price: Price) -> Part {
+    let Share { pool, nodes } = share;
+    Part { pool, nodes, price, limit, names: Vec::new(), since: None, exit: None }
+}
+
+fn booked_part(booking: &Booking, part: &BookedPart) -> Part {
+    part_of(part.share, part.end - booking.start, part.price)
+}
 
 impl State {
     pub(in crate::live) fn apply_to_job(&mut self, record: &JobRecord) -> Result<(), ApplyError> {
@@ -157,7 +168,8 @@ impl State {
                 let number = self.jobs.number(*job)?;
                 self.market.apply(&Event::Started { job: *job, place: place.clone() })?;
                 let prices = self.prices(*job, place)?;
-                self.begin(number, *job, place, &prices)?;
+                let parts = self.parts_at(*job, place, &prices)?;
+                self.begin(number, *job, parts)?;
                 self.note(number, Happening::Planned(place.clone()))?;
             }
             Command::Refuse { job, reason } => {
@@ -185,7 +197,11 @@ impl State {
         let id = self.waiting(number)?;
         let booking = self.job(number)?.booking.clone().ok_or(ApplyError::Job(number))?;
         self.market.apply(&Event::Started { job: id, place: booking.place.clone() })?;
-        self.begin(number, id, &booking.place, &booking.prices)?;
+        let parts = match &booking.groups {
+            Some(groups) => groups.iter().map(|it| booked_part(&booking, it)).collect(),
+            None => self.parts_at(id, &booking.place, &booking.prices)?,
+        };
+        self.begin(number, id, parts)?;
         self.jobs.run(number)?.in_window = true;
         self.note(number, Happening::Planned(booking.place))
     }
@@ -201,7 +217,8 @@ impl State {
         self.market.apply(&Event::Lined { job: id })?;
         let place = Place::Pool(pool);
         let prices = self.prices(id, &place)?;
-        self.begin(number, id, &place, &prices)?;
+        let parts = self.parts_at(id, &place, &prices)?;
+        self.begin(number, id, parts)?;
         self.note(number, Happening::Lined(pool))
     }
 
@@ -220,23 +237,25 @@ impl State {
         Ok(self.market.apply(&Event::Started { job: id, place: Place::Pool(pool) })?)
     }
 
-    /// The job has its nodes: what it may cost is held, and sites are to be told.
-    fn begin(
-        &mut self,
-        number: u64,
+    /// The parts of a job of equal tasks, one for each share of its place.
+    fn parts_at(
+        &self,
         id: JobId,
         place: &Place,
         prices: &[Price],
-    ) -> Result<(), ApplyError> {
+    ) -> Result<Vec<Part>, ApplyError> {
+        let demand = self.market.demand(id).ok_or(ApplyError::Other("a job without a demand"))?;
+        let shares = place.shares(demand.processors).zip(prices);
+        let part = |(share, price): (Share, &Price)| {
+            part_of(share, self.market.pools().pool(share.pool).length_of(demand), *price)
+        };
+        Ok(shares.map(part).collect())
+    }
+
+    /// The job has its nodes: what it may cost is held, and sites are to be told.
+    fn begin(&mut self, number: u64, id: JobId, parts: Vec<Part>) -> Result<(), ApplyError> {
         let started = self.now();
         let demand = self.market.demand(id).cloned().ok_or(ApplyError::Job(number))?;
-        let mut parts = Vec::new();
-        for (share, price) in place.shares(demand.processors).zip(prices) {
-            let limit = self.market.pools().pool(share.pool).length_of(&demand);
-            let (pool, nodes, price) = (share.pool, share.nodes, *price);
-            let names = Vec::new();
-            parts.push(Part { pool, nodes, price, limit, names, since: None, exit: None });
-        }
         let job = self.job(number)?;
         if demand.is_moldable() {
             job.is_as_wide_as(demand.processors, job.processors);

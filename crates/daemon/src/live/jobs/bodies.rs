@@ -137,7 +137,7 @@ impl Live {
     /// The job is counted from now on, until it is over.
     pub(in crate::live) fn count_in(&mut self, number: u64) {
         if let Some(job) = self.state.jobs.get(&number) {
-            self.index.active.add(job);
+            self.index.track(job);
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tradewind_io::submission::{Submission, TimeLimit};
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Demand, JobShape, Market, Money, Pool, PoolId, Pools, Shapes,
-    SiteId, Span, Spread, Terms,
+    Attribute, Attributes, Criterion, Demand, JobShape, Market, Money, Pool, PoolId, Pools,
+    Request, Shapes, SiteId, Span, Spread, Terms,
 };
 
 pub(in crate::live) use super::width::Most;
@@ -124,7 +124,7 @@ pub(in crate::live) fn choose(
     let chosen = wishes.best(width);
     let nodes = suitable(&chosen.demand, state.market.pools());
     match nodes >= u64::from(chosen.demand.processors) && !wishes.groups.is_empty() {
-        true => Ok(chosen),
+        true => short_group(&chosen.demand, state.market.pools()).map_or(Ok(chosen), Err),
         false => Err(wishes.refusal(&chosen, nodes, max)),
     }
 }
@@ -181,6 +181,7 @@ impl<'a> Wishes<'a> {
             spread: terms.spread,
             memory: None,
             shapes: None,
+            groups: terms.groups.clone(),
         };
         let (groups, unfit) = groups(submission, pools, max);
         Ok(Wishes { submission, market, base, estimate, groups, unfit })
@@ -364,6 +365,23 @@ fn together<'a>(demand: &Demand, counts: impl Iterator<Item = (&'a Pool, u32)>) 
         *of_sites.entry(site).or_default() += u64::from(nodes);
     }
     of_sites.into_values().max().unwrap_or(0)
+}
+
+/// Why the nodes together could not run one of the groups of a job whose tasks differ, if so.
+fn short_group(demand: &Demand, pools: &Pools) -> Option<Refusal> {
+    demand.terms().groups.as_ref()?;
+    let one = |group: Request| {
+        let Request { tasks, work, min_performance, attributes, .. } = group;
+        let terms = demand.terms().clone();
+        let terms = Terms { min_performance, attributes, groups: None, ..terms };
+        let of_group = Demand { terms: Some(Arc::new(terms)), ..Demand::new(tasks, work) };
+        let nodes = suitable(&of_group, pools);
+        (nodes < u64::from(tasks)).then(|| few(&of_group, nodes))
+    };
+    let request = demand.request();
+    let mut short = (0..).zip(request.groups()).filter_map(|(at, it)| Some((at, one(it)?)));
+    let (at, refusal): (u32, Refusal) = short.next()?;
+    Some(Refusal { message: format!("group {at} {}", refusal.message), ..refusal })
 }
 
 /// All nodes together could not run the job, if nothing else did.

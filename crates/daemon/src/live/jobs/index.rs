@@ -37,6 +37,8 @@ pub(in crate::live) struct JobIndex {
     pub(in crate::live) gathering: BTreeSet<u64>,
     /// When the work of parts really began, of jobs of which not all parts are known to have.
     pub(in crate::live) began: BTreeMap<Tag, i64>,
+    /// Jobs whose tasks differ, and that are not over.
+    pub(in crate::live) grouped: BTreeSet<u64>,
     /// Jobs that no nodes here suit; some may be gone since.
     pub(in crate::live) nowhere: BTreeSet<u64>,
     /// Jobs that are at peers; some may be over since.
@@ -67,6 +69,14 @@ impl JobIndex {
         self.promises.extend(job.open_promise().map(|it| (it.window.start, number)));
         if job.in_window() && job.promise().is_some_and(Promise::is_breached) {
             self.breached.insert(number);
+        }
+        self.track(job);
+    }
+
+    /// A job that is not over.
+    pub(in crate::live) fn track(&mut self, job: &Job) {
+        if job.submission.terms.groups.is_some() {
+            self.grouped.insert(job.number);
         }
         self.active.add(job);
     }

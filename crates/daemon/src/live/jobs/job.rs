@@ -349,6 +349,8 @@ pub enum JobHold {
     Capped(String),
     /// Its accepted offer was not kept, and its user is to choose.
     Breached,
+    /// Its tasks differ: it waits for a window to be booked for all of its groups.
+    Window,
 }
 
 /// How a job ended.

@@ -1,5 +1,6 @@
 //! The life of a job: into the queue, off its nodes, to its end.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tradewind_io::submission::OnLost;
@@ -36,6 +37,9 @@ impl Live {
         }
         if self.array_is_full(number) {
             return self.held(at, number, JobHold::Array);
+        }
+        if job.awaits_window() {
+            return self.held(at, number, JobHold::Window);
         }
         let within = match self.demand_within(number) {
             Ok(within) => within,
@@ -174,8 +178,11 @@ impl Live {
         let exits = job.parts().iter().filter_map(|part| Some((part.pool, &part.exit.as_ref()?.1)));
         let exits: Vec<_> = exits.map(|(pool, exit)| (pool, exit.is_good())).collect();
         let stopping = !self.runs_on(number);
-        let held = |pool| self.state.market.holds(id, pool);
-        let free: Vec<_> = exits.iter().map(|(pool, _)| *pool).filter(|pool| held(*pool)).collect();
+        // A pool may have parts of several groups of tasks.
+        let runs_in = |pool| job.parts().iter().any(|it| it.pool == pool && it.exit.is_none());
+        let held = |pool| self.state.market.holds(id, pool) && !runs_in(pool);
+        let free: BTreeSet<_> =
+            exits.iter().map(|(pool, _)| *pool).filter(|pool| held(*pool)).collect();
         for pool in free {
             self.put(at, JobRecord::Released { job: number, pool })?;
         }
@@ -350,6 +357,7 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let array = job.array;
         self.index.active.remove(job);
+        self.index.grouped.remove(&number);
         self.index.runs.add(job);
         self.index.over.insert((job.ended().unwrap_or(at), number));
         self.index.redactable.insert((job.ended().unwrap_or(at), number));
@@ -392,7 +400,7 @@ impl Live {
 
 /// The demand with what is left of the job's budget: earlier attempts may have cost something. A job
 /// whose accepted offer was not kept pays no more than that, whatever its window costs.
-fn within_budget(job: &Job, chosen: Chosen) -> Result<Chosen, Refusal> {
+pub(in crate::live) fn within_budget(job: &Job, chosen: Chosen) -> Result<Chosen, Refusal> {
     let Some(budget) = job.submission.terms.budget else { return Ok(chosen) };
     if job.promise().is_some_and(Promise::is_breached) {
         let mut terms = chosen.demand.terms().clone();

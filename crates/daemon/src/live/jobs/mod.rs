@@ -11,6 +11,7 @@ pub(super) mod index;
 mod job;
 mod layout;
 mod life;
+pub(in crate::live) use life::within_budget;
 pub(super) mod line;
 mod record;
 pub(super) mod redact;

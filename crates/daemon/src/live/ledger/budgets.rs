@@ -174,8 +174,8 @@ impl State {
 
     /// What the nodes of a window consume if the job lasts to its end.
     pub fn consumption_in(&self, booking: &Booking, tasks: u32) -> Consumption {
-        let shares = booking.place.shares(tasks).zip(&booking.ends);
-        shares.map(|(share, end)| self.consumption(share, (booking.start, *end))).sum()
+        let parts = booking.parts(tasks);
+        parts.iter().map(|it| self.consumption(it.share, (booking.start, it.end))).sum()
     }
 
     /// A part of a job has consumed this.

@@ -60,10 +60,13 @@ impl State {
             return Vec::new();
         };
         let shares = booking.place.shares(job.nodes()).zip(&booking.ends);
-        let over = |place: usize| job.parts().get(place).is_some_and(|part| part.exit.is_some());
+        let over = |share: Share| {
+            let mut here = job.parts().iter().filter(|part| part.pool == share.pool).peekable();
+            here.peek().is_some() && here.all(|part| part.exit.is_some())
+        };
         let runs = job.phase() == Phase::Running;
-        let kept = shares.enumerate().filter(|(place, _)| !(runs && over(*place)));
-        let aside = |(_, (share, until)): (usize, (Share, &Time))| {
+        let kept = shares.filter(|(share, _)| !(runs && over(*share)));
+        let aside = |(share, until): (Share, &Time)| {
             let aside = Aside {
                 market: self.name.clone(),
                 job: job.number,

@@ -143,7 +143,11 @@ impl Live {
     }
 
     /// A job that a site set back is to start in its window again: its nodes are kept free.
-    fn back_to_window(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
+    pub(in crate::live) fn back_to_window(
+        &mut self,
+        at: Time,
+        number: u64,
+    ) -> Result<(), ApplyError> {
         self.put(at, JobRecord::Left { job: number, hold: JobHold::Booked })?;
         self.keep_free(at, number)
     }

@@ -64,7 +64,8 @@ impl Live {
             return conflict(format!("job {number} is not there"), "");
         };
         let waits = matches!(job.phase(), Phase::Waiting | Phase::Held(_));
-        if !waits || !job.promise().is_some_and(Promise::is_breached) {
+        let is_unplaced = job.phase() == Phase::Held(&JobHold::Window);
+        if !waits || !(is_unplaced || job.promise().is_some_and(Promise::is_breached)) {
             let message = format!("job {number} does not wait after an offer that was not kept");
             return conflict(message, "`submit --quote` accepts a quote for a new job");
         }

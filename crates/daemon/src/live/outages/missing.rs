@@ -9,7 +9,7 @@ use tradewind_sched::policy::evaluate::PoolReport;
 
 use crate::live::input::Withheld;
 use crate::live::record::{OutageRecord, SiteRecord};
-use crate::live::state::{Job, Quote, State, Why};
+use crate::live::state::{BookedPart, Job, Quote, State, Why};
 use crate::live::{ApplyError, Live};
 use crate::site::{Seen, Survey};
 
@@ -293,17 +293,15 @@ impl State {
         if quote.expires < now {
             return Err(format!("quote {} expired at {}", quote.number, quote.expires));
         }
-        for ((share, end), price) in
-            booking.place.shares(quote.tasks).zip(&booking.ends).zip(&booking.prices)
-        {
+        for BookedPart { share, end, price, .. } in booking.needs(quote.tasks) {
             let pool = self.market.pools().pool(share.pool);
-            if pool.price > *price {
+            if pool.price > price {
                 let name = &pool.name;
                 return Err(format!("{name} asks {} now, and asked {price} then", pool.price));
             }
             // A window that has begun meanwhile begins now, and is as long.
             let late = booking.late_by(now);
-            let (from, until) = (booking.start + late, *end + late);
+            let (from, until) = (booking.start + late, end + late);
             let wanted = Taken { share, from, until, memory: 0 };
             if from < until && !free.fits(&wanted) {
                 let name = &pool.name;

@@ -115,6 +115,8 @@ pub(super) fn weight(submission: &Submission) -> usize {
 pub(super) fn taken_in(submission: &Submission, agreed: &StartQuote) -> Submission {
     let mut taken = abroad(submission);
     let (max, price) = (agreed.cost, agreed.price);
+    // No market passes on jobs whose tasks differ: another program has made this one.
+    taken.terms.groups = None;
     taken.terms.max_price = Some(taken.terms.max_price.map_or(price, |it| it.min(price)));
     taken.terms.budget = Some(taken.terms.budget.map_or(max, |budget| budget.min(max)));
     taken

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use tradewind_io::submission::Submission;
+use tradewind_io::submission::{Conditions, Submission};
 use tradewind_model::{Money, Time};
 use tradewind_sched::negotiation::{
     Durable, Entry, Input, Member, Negotiator, Offer, Output, Parcel, Peer, Preference, Ticket,
@@ -236,7 +236,7 @@ impl Live {
             tasks: demand.processors,
             work: demand.estimate,
             times: demand.mode(),
-            booking: Booking { start, ends, place, prices },
+            booking: Booking { start, ends, place, prices, groups: None },
             cost,
             expires: start,
             slack: None,
@@ -379,7 +379,9 @@ impl Live {
 
 /// Whether the job's user lets it leave home, and it is not too heavy for a message.
 pub(in crate::live) fn may_travel(submission: &Submission) -> bool {
-    !submission.stay_home && submission.terms.shapes.is_none() && weight(submission) <= HEAVIEST
+    let Conditions { shapes, groups, .. } = &submission.terms;
+    let is_plain = shapes.is_none() && groups.is_none();
+    !submission.stay_home && is_plain && weight(submission) <= HEAVIEST
 }
 
 /// By how much a clock is ahead that showed `sent` a moment before this one showed `at`. What may

@@ -147,6 +147,9 @@ impl State {
             tell(name("POOL"), self.own_name(part.pool).to_owned());
             tell(name("NODES"), part.names.join(","));
             tell(name("ADDRESS"), first);
+            if let Some(group) = job.group_of(place) {
+                tell(name("GROUP"), group.to_string());
+            }
             hosts.extend(part.names.iter().cloned());
         }
         tell("TRADEWIND_HOSTS".to_owned(), hosts.join(","));
@@ -176,6 +179,9 @@ impl State {
             ("TRADEWIND_ATTEMPT", job.attempt.to_string()),
             ("TRADEWIND_LIMIT", part.limit.0.to_string()),
         ];
+        if let Some(group) = job.group_of(tag.part as usize) {
+            all.push(("TRADEWIND_GROUP", group.to_string()));
+        }
         if let Some(origin) = &job.origin {
             all.push(("TRADEWIND_HOME", origin.name.clone()));
             all.push(("TRADEWIND_HOME_JOB_ID", origin.job.to_string()));

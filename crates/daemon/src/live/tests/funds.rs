@@ -129,7 +129,8 @@ fn money_that_is_taken_away_is_missed_at_once() {
 fn book(stage: &mut Stage, seconds: i64) {
     let (start, end) = (later(100), later(100 + seconds));
     let place = Place::Pool(PoolId(1));
-    let booking = Booking { start, ends: vec![end], place, prices: vec![Price(1_000_000)] };
+    let booking =
+        Booking { start, ends: vec![end], place, prices: vec![Price(1_000_000)], groups: None };
     let (expires, cost, user) = (later(50), booking.max(1), "ana".to_owned());
     let work = Span(2 * seconds);
     let times = TimeMode::WORK;

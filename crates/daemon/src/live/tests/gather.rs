@@ -265,7 +265,8 @@ fn sites_keep_nodes_free_for_booked_windows() {
     let mut stage = Stage::new();
     let (start, end) = (later(100), later(160));
     let place = Place::Pool(PoolId(0));
-    let booking = Booking { start, ends: vec![end], place, prices: vec![Price(1_000_000)] };
+    let booking =
+        Booking { start, ends: vec![end], place, prices: vec![Price(1_000_000)], groups: None };
     let (expires, cost, user) = (later(50), Money(120_000_000), "ana".to_owned());
     let (work, times) = (Span(60), TimeMode::WORK);
     let quote =

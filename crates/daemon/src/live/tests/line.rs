@@ -284,7 +284,7 @@ fn a_turn_cannot_be_booked() {
     let mut keep = |pool, from| {
         let (start, ends) = (later(from), vec![later(from + 100)]);
         let (place, prices) = (Place::Pool(pool), vec![Price(1_000_000)]);
-        let booking = Booking { start, ends, place, prices };
+        let booking = Booking { start, ends, place, prices, groups: None };
         let (number, user, tasks, work) = (0, String::new(), 1, Span(100));
         let (cost, expires, times) = (Money(1), later(60), TimeMode::WORK);
         let slack = Some(Span(60));

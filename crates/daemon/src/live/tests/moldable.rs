@@ -111,7 +111,7 @@ fn an_accepted_quote_is_for_one_shape() {
     let mut stage = Stage::new();
     let place = Place::counted(vec![Share { pool: PoolId(0), nodes: 1 }]);
     let (start, prices) = (later(100), vec![Price(1_000_000)]);
-    let booking = Booking { start, ends: vec![start + Span(180)], place, prices };
+    let booking = Booking { start, ends: vec![start + Span(180)], place, prices, groups: None };
     let quote = |tasks, work| Quote {
         number: 0,
         user: "ana".to_owned(),

@@ -231,6 +231,7 @@ fn spare_nodes_are_not_taken_from_an_accepted_offer() {
         ends: vec![later(8_400)],
         place: Place::Pool(PoolId(0)),
         prices: vec![Price(1_000_000)],
+        groups: None,
     };
     let quote = Quote {
         number: 0,

@@ -14,7 +14,7 @@ const SLACK: i64 = Settings::SLACK.0;
 /// A quote for both nodes of pool 0 for 60 seconds, from `start` on: 120 credits at most.
 fn quote(start: Time) -> Quote {
     let (place, prices) = (Place::Pool(PoolId(0)), vec![Price(PRICE)]);
-    let booking = Booking { start, ends: vec![start + Span(60)], place, prices };
+    let booking = Booking { start, ends: vec![start + Span(60)], place, prices, groups: None };
     Quote {
         number: 0,
         user: "ana".to_owned(),

@@ -12,6 +12,7 @@ fn accept(stage: &mut Stage, at: Time, (pool, start): (u32, Time)) -> Result<Rep
         ends: vec![start + Span(10)],
         place: Place::Pool(PoolId(pool)),
         prices: vec![Price(1_000_000)],
+        groups: None,
     };
     let quote = Quote {
         number: 0,

@@ -163,6 +163,7 @@ fn a_quote_is_for_one_way_of_counting() {
             ends: vec![later(65)],
             place: Place::Pool(PoolId(2)),
             prices: vec![Price(1_000_000)],
+            groups: None,
         },
         cost: Money(60_000_000),
         expires: later(50),

@@ -1,5 +1,6 @@
 //! A submission as JSON, for the API: strict, exact, and the same after a round trip.
 
+mod groups;
 mod read;
 mod write;
 

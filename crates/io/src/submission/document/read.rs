@@ -8,7 +8,7 @@ use super::super::script::Wrong;
 use super::super::signal;
 use super::super::{
     Append, Conditions, Dependency, Gather, Mail, OnBreach, OnLost, PeerChoice, Shape, Submission,
-    Surroundings, TIMES, TimeLimit, When, Work, lists,
+    Surroundings, TIMES, TimeLimit, When, Work, groups, lists,
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::duration;
@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Value, ValueKind};
 
-const KEYS: [&str; 45] = [
+const KEYS: [&str; 46] = [
     "name",
     "script",
     "arguments",
@@ -29,6 +29,7 @@ const KEYS: [&str; 45] = [
     "ntasks_per_node",
     "cpus_per_task",
     "shapes",
+    "groups",
     "time",
     "times",
     "min_performance",
@@ -80,10 +81,11 @@ pub(super) fn parse(input: &Input) -> Result<Submission, Diagnostics> {
 }
 
 fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submission> {
-    let shapes = shapes(fields, notes);
-    match shapes {
-        Some(_) => fields.require(&["name"], notes),
-        None => fields.require(&["name", "time"], notes),
+    let groups = super::groups::read(fields, notes);
+    let shapes = if groups.is_none() { shapes(fields, notes) } else { None };
+    match shapes.is_some() || groups.is_some() {
+        true => fields.require(&["name"], notes),
+        false => fields.require(&["name", "time"], notes),
     }
     let name = text(fields, "name", notes);
     if name.as_ref().is_some_and(|name| name.chars().count() > Submission::MAX_NAME) {
@@ -91,16 +93,21 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
         notes.error(fields.line_of("name"), "name", message, "shorten it");
     }
     let work = work(fields, notes);
-    let (shape, time, shapes) = match &shapes {
-        Some(all) => {
+    let (shape, time, shapes) = match (&shapes, &groups) {
+        (_, Some(groups)) => {
+            let (tasks, longest) = groups::whole(groups);
+            let shape = Shape { nodes: Some(tasks), ..Shape::default() };
+            (shape, Some(counted(fields, longest, notes)), None)
+        }
+        (Some(all), None) => {
             let first = *all.first()?;
             let shape = Shape { nodes: Some(first.nodes), ..Shape::default() };
             let time = Some(counted(fields, first.time, notes));
             (shape, time, Shapes::new(all).ok().flatten())
         }
-        None => (shape(fields, notes), time(fields, notes), None),
+        (None, None) => (shape(fields, notes), time(fields, notes), None),
     };
-    let terms = Conditions { shapes, ..terms(fields, notes) };
+    let terms = Conditions { shapes, ..terms(fields, notes) }.with_groups(groups);
     if terms.attributes.contains_key(lists::CLASS) && matches!(time, Some(TimeLimit::Classes(_))) {
         let message = "classes of nodes are given twice".to_owned();
         let hint = "name classes in `time` or in `attributes`";
@@ -394,6 +401,7 @@ fn terms(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Conditions {
         spread: fields.word("spread", &spreads, notes).unwrap_or_default(),
         peers: peers(fields, notes),
         shapes: None,
+        groups: None,
     };
     if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
         && start >= end
@@ -414,10 +422,10 @@ fn name(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<String>
     Some(text)
 }
 
-fn attributes(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Attributes {
+pub(super) fn attributes(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Attributes {
     let mut all = Attributes::new();
     for entry in entries(fields, "attributes", notes).unwrap_or_default() {
-        let place = format!("attributes.{}", excerpt(&entry.key));
+        let place = fields.place(&format!("attributes.{}", excerpt(&entry.key)));
         let attribute = match &entry.value.kind {
             ValueKind::Flag(flag) => Some(Attribute::Flag(*flag)),
             ValueKind::Text(text) => Some(Attribute::Text(text.to_string())),

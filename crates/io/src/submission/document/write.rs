@@ -1,7 +1,7 @@
 //! A submission becomes a JSON object.
 
 use serde_json::{Map, Value, json};
-use tradewind_model::{Attribute, Attributes, Criterion, JobShape, Spread, Times};
+use tradewind_model::{Attribute, Attributes, Criterion, JobShape, Spread, TaskGroup, Times};
 
 use super::super::{
     Append, Conditions, Counted, Gather, OnBreach, OnLost, PeerChoice, Submission, Surroundings,
@@ -35,7 +35,8 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
         Work::Command(words) => all.put("command", Some(texts(words))),
     }
     shape(&mut all, it);
-    all.put("time", Some(time(&it.time)).filter(|_| it.terms.shapes.is_none()));
+    let is_one = it.terms.shapes.is_none() && it.terms.groups.is_none();
+    all.put("time", Some(time(&it.time)).filter(|_| is_one));
     let times = times(&it.time).and_then(|it| TIMES.iter().find(|(_, times)| *times == it));
     all.put("times", times.map(|(name, _)| *name));
     terms(&mut all, &it.terms);
@@ -94,6 +95,9 @@ fn shape(all: &mut Object, it: &Submission) {
         let one = |it: &JobShape| json!({"nodes": it.nodes, "time": it.time.0});
         return all.put_list("shapes", shapes.as_slice().iter().map(one).collect());
     }
+    if let Some(groups) = &it.terms.groups {
+        return all.put_list("groups", groups.iter().map(group).collect());
+    }
     let Some(shape) = &it.shape else { return all.put("nodes", Some(it.tasks)) };
     let max = shape.max_nodes.filter(|max| shape.nodes != Some(*max));
     all.put("nodes", shape.nodes);
@@ -101,6 +105,17 @@ fn shape(all: &mut Object, it: &Submission) {
     all.put("ntasks", shape.tasks);
     all.put("ntasks_per_node", shape.tasks_per_node);
     all.put("cpus_per_task", shape.cpus_per_task);
+}
+
+fn group(it: &TaskGroup) -> Value {
+    let mut all = Object(Map::new());
+    all.put("nodes", Some(it.tasks));
+    all.put("time", Some(it.work.0));
+    let performance =
+        |it: tradewind_model::Performance| decimal::json(i64::from(it.thousandths()), 3);
+    all.put("min_performance", it.min_performance.map(performance));
+    all.put("attributes", Some(&it.attributes).filter(|it| !it.is_empty()).map(attributes));
+    Value::Object(all.0)
 }
 
 fn texts(all: &[String]) -> Vec<Value> {

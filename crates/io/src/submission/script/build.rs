@@ -3,24 +3,24 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::{
-    Attribute, Attributes, Criterion, JobShape, Money, Performance, Price, Request, Shapes, Span,
-    Spread,
+    Attribute, Attributes, Criterion, JobShape, Money, Price, Request, Shapes, Span, Spread,
+    TaskGroup,
 };
 
-use super::super::lists;
 use super::super::options::{OPTIONS, Support};
 use super::super::signal;
 use super::super::{
     Append, Conditions, Mail, OnBreach, OnLost, PeerChoice, Shape, Submission, Surroundings,
     TimeLimit, Work,
 };
+use super::super::{groups, lists};
 use super::chosen::{ChosenOption, OptionPlace};
 use super::moments::{Now, moment};
 use super::shape::{self, Said};
 use super::{Around, Wrong, limits, wrong};
 use crate::decimal;
 use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
-use crate::fields::{PERFORMANCE, scaled};
+use crate::fields::scaled;
 use crate::hidden::is_hidden;
 use crate::{scenario, shapes};
 
@@ -30,6 +30,9 @@ struct OptionReader<'a> {
     around: &'a Around<'a>,
     problems: &'a mut Diagnostics,
 }
+
+/// Options that say nodes and time of a job of equal tasks.
+const SIZES: [&str; 6] = ["nodes", "ntasks", "ntasks-per-node", "cpus-per-task", "gpus", "time"];
 
 /// The submission, if nothing about it is wrong.
 pub(super) fn submission(
@@ -42,17 +45,23 @@ pub(super) fn submission(
     let mut reader = OptionReader { chosen, around, problems };
     let work = reader.work(file, work);
     let name = reader.value("job-name", job_name);
-    let (tasks, shape, time, shapes) = match reader.shapes() {
-        Some(shapes) => {
+    let groups = reader.groups();
+    let shapes = if groups.is_none() { reader.shapes() } else { None };
+    let (tasks, shape, time, shapes) = match (shapes, &groups) {
+        (_, Some(groups)) => {
+            let (tasks, longest) = groups::whole(groups);
+            (tasks, None, Some(reader.counted(longest)?), None)
+        }
+        (Some(shapes), None) => {
             let (first, time) = (*shapes.first()?, reader.counted(shapes.first()?.time)?);
             (first.nodes, None, Some(time), Shapes::new(&shapes).ok().flatten())
         }
-        None => {
+        (None, None) => {
             let ((tasks, shape), time) = (reader.shape(), reader.time(file));
             (tasks, shape, time, None)
         }
     };
-    let terms = Conditions { shapes, ..reader.terms(time.as_ref()) };
+    let terms = Conditions { shapes, ..reader.terms(time.as_ref()) }.with_groups(groups);
     let surroundings = reader.surroundings();
     let (mail, on_lost) = (reader.mail(), reader.on_lost());
     reader.always_so();
@@ -154,20 +163,36 @@ impl OptionReader<'_> {
         }
     }
 
+    /// Nothing else says nodes or time beside the option `given`.
+    fn alone(&mut self, given: &str, others: &[&str]) {
+        for name in others {
+            let Some(place) = self.place(name) else { continue };
+            let message = format!("`{name}` beside `{given}`, which say nodes and time");
+            self.problems.push(place.error(wrong(message, "leave one of them out")));
+        }
+    }
+
+    /// The groups, if any are given: then nothing else says nodes or time.
+    fn groups(&mut self) -> Option<Vec<TaskGroup>> {
+        if !self.chosen.contains_key("groups") {
+            return None;
+        }
+        let others = [&SIZES[..], &["shapes"]].concat();
+        self.alone("groups", &others);
+        if let Some(place) = self.place("array") {
+            self.problems.push(place.error(groups::no_array()));
+        }
+        // Anything is right for going on after a mistake.
+        Some(self.value("groups", groups::parse).unwrap_or_default())
+    }
+
     /// The shapes, if any are given: then nothing else says nodes or time.
     fn shapes(&mut self) -> Option<Vec<JobShape>> {
         let read = |text: &str| shapes::parse(text).map_err(|(message, hint)| wrong(message, hint));
         let given = self.chosen.contains_key("shapes");
         let found = self.value("shapes", read);
-        let others = ["nodes", "ntasks", "ntasks-per-node", "cpus-per-task", "gpus", "time"];
-        for name in others.into_iter().filter(|_| given) {
-            if let Some(place) = self.place(name) {
-                let it = wrong(
-                    format!("`{name}` beside `shapes`, which say nodes and time"),
-                    "leave one of them out",
-                );
-                self.problems.push(place.error(it));
-            }
+        if given {
+            self.alone("shapes", &SIZES);
         }
         // Anything is right for going on after a mistake.
         let any = || vec![JobShape { nodes: 1, time: Span(1) }];
@@ -207,7 +232,7 @@ impl OptionReader<'_> {
         let earliest = self.latest(&["begin", "earliest-start"]);
         let sites = self.latest(&["clusters", "sites"]);
         let terms = Conditions {
-            min_performance: self.value("min-performance", performance),
+            min_performance: self.value("min-performance", groups::performance),
             max_price: self.value("max-price", credits).map(|it| Price(it.0)),
             budget: self.value("budget", credits),
             value: self.value("value", credits),
@@ -221,6 +246,7 @@ impl OptionReader<'_> {
             spread: self.value("spread", spread).unwrap_or_default(),
             peers: self.peers(),
             shapes: None,
+            groups: None,
         };
         if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
             && start >= end
@@ -397,12 +423,6 @@ fn quote(text: &str) -> Result<u64, Wrong> {
 }
 
 const AMOUNTS: &str = "write digits such as `12.5`, 0 or more, with at most six decimals";
-
-fn performance(text: &str) -> Result<Performance, Wrong> {
-    let thousandths = scaled(text, &PERFORMANCE).map_err(|(message, hint)| wrong(message, hint))?;
-    let found = u32::try_from(thousandths).ok().and_then(Performance::from_thousandths);
-    found.ok_or_else(|| wrong("out of range", "write a number such as `1.5`"))
-}
 
 const CRITERIA: [&str; 6] =
     ["start", "finish", "runtime", "cost", "processor-time", "sum:ATTRIBUTE"];

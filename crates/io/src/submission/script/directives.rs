@@ -7,10 +7,10 @@ use crate::diagnostics::{Diagnostic, Diagnostics};
 const MARKS: [(&str, Owner); 2] = [("#SBATCH", Owner::Slurm), ("#TRADEWIND", Owner::Tradewind)];
 
 /// Why components are refused, and what to do.
-pub(super) const HETEROGENEOUS: &str =
-    "heterogeneous jobs are not run: all tasks of a job of the market are equal";
-pub(super) const INSTEAD: &str = "submit each component as a job of its own, or as one job of equal \
-                                  tasks; `groups` of a scenario plan tasks that differ";
+pub(super) const HETEROGENEOUS: &str = "components are given as groups of tasks here";
+pub(super) const INSTEAD: &str = "write `#TRADEWIND groups=1x1h@gpu,3x10m` or `--groups`: nodes x \
+                                  time of each component, then `@` with a constraint or a minimum \
+                                  performance";
 
 /// Whether this line of `#SBATCH` begins the next component of a heterogeneous job.
 fn separates(rest: &str) -> bool {

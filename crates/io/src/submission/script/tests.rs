@@ -38,15 +38,15 @@ fn bad(lines: &str) -> String {
 }
 
 #[test]
-fn components_of_heterogeneous_jobs_are_refused_by_name() {
+fn components_of_heterogeneous_jobs_are_refused_with_what_stands_for_them() {
     for mark in ["hetjob", "packjob"] {
         let said = bad(&format!("#SBATCH -N1 -t 5\n#SBATCH {mark}\n#SBATCH -N2 -t 5"));
-        let named = format!("dir/job.sh:3: `#SBATCH {mark}`: heterogeneous jobs are not run");
-        assert!(said.contains(&named) && said.contains("submit each component"), "{said}");
+        let named = format!("dir/job.sh:3: `#SBATCH {mark}`: components are given as groups");
+        assert!(said.contains(&named) && said.contains("groups=1x1h@gpu,3x10m"), "{said}");
     }
     let words = ["-N1", "-t5", ":", "-N2", "job.sh"].map(str::to_owned);
     let said = command_line(&words).unwrap_err().to_string();
-    assert!(said.contains("command line: `:`: heterogeneous jobs are not run"), "{said}");
+    assert!(said.contains("command line: `:`: components are given as groups"), "{said}");
 }
 
 #[test]
@@ -321,6 +321,11 @@ fn no_option_is_ignored() {
                 let told = bad("#TRADEWIND shapes='?'");
                 assert!(told.contains("job.sh:2: ") && told.contains("\n  hint: "), "{told}");
             }
+            _ if option.name == "groups" => {
+                assert!(bad(&line("1x1h,2x1h")).contains("`time` beside `groups`"));
+                let told = bad("#TRADEWIND groups='?'");
+                assert!(told.contains("job.sh:2: ") && told.contains("\n  hint: "), "{told}");
+            }
             _ if option.name == "wrap" => assert!(bad(&line("x")).contains("--wrap")),
             (Support::Refused, _) => {
                 let value = if option.takes == Takes::Value { "x" } else { "" };
@@ -408,4 +413,40 @@ fn a_signal_that_is_none_is_refused_where_it_stands() {
     }
     let kept = good("#SBATCH --time=1\n#SBATCH --signal=B:SIGUSR1@30").passed_through;
     assert_eq!(kept, [("signal".to_owned(), "B:SIGUSR1@30".to_owned())]);
+}
+
+#[test]
+fn groups_stand_for_nodes_and_time_of_the_whole_job() {
+    let it = good("#TRADEWIND groups=1x1h@2@gpu,3x10m min-performance=1.5 budget=9");
+    let groups = it.terms.groups.clone().unwrap();
+    assert_eq!((it.tasks, &it.time), (4, &TimeLimit::one(Span(3_600))));
+    assert_eq!((groups[1].tasks, groups[1].work), (3, Span(600)));
+    assert_eq!(groups[0].attributes.keys().collect::<Vec<_>>(), ["gpu"]);
+    let document = crate::submission::document::value(&it).to_string();
+    let again = crate::input::Input::new("job.json", document.into_bytes());
+    assert_eq!(
+        crate::submission::document::parse(&again).unwrap(),
+        it,
+        "it is read as it is written"
+    );
+    for (lines, named) in [
+        ("#TRADEWIND groups=1x1h,2x1h\n#SBATCH -N2", "`nodes` beside `groups`"),
+        ("#TRADEWIND groups=1x1h,2x1h shapes=2x1h", "`shapes` beside `groups`"),
+        ("#TRADEWIND groups=1x1h,2x1h\n#SBATCH -a 1-3", "an array of jobs with `groups`"),
+        ("#TRADEWIND groups=1x1h", "a single group"),
+    ] {
+        let said = bad(lines);
+        assert!(said.contains(named), "{lines}: {said}");
+    }
+    for (text, named) in [
+        (r#"{"groups": [{"nodes": 1, "time": 60}], "nodes": 2}"#, "stands beside `groups`"),
+        (r#"{"groups": [{"nodes": 1}, {"nodes": 1, "time": 60}]}"#, "`time` is missing"),
+        (r#"{"groups": [{"nodes": 1, "work": 60}, {"nodes": 1, "time": 60}]}"#, "unknown key"),
+        (r#"{"groups": "1x1h,2x1h", "array": "1-3"}"#, "an array of jobs with `groups`"),
+    ] {
+        let document = format!("{{\"name\": \"a\", \"command\": [\"true\"], {}", &text[1..]);
+        let input = crate::input::Input::new("job.json", document.into_bytes());
+        let said = crate::submission::document::parse(&input).unwrap_err().to_string();
+        assert!(said.contains(named), "{text}: {said}");
+    }
 }
