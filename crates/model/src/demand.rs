@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, Criterion, Money, Performance, Price, Request, Shapes, SiteId, Span, Spread, Time,
+    Attributes, Criterion, Money, Performance, Preemptible, Price, Request, Shapes, SiteId, Span, Spread, Time,
     TimeMode,
 };
 
@@ -141,6 +141,8 @@ pub struct Terms {
     /// In which shapes it may run, if it has more than one: the demand's processors and estimate are
     /// those of one of them, which a start may change ([`Event::Started`](crate::Event::Started)).
     pub shapes: Option<Shapes>,
+    /// Whether its nodes may be taken away, and what it keeps then.
+    pub preemptible: Option<Preemptible>,
 }
 
 impl Terms {
@@ -161,5 +163,6 @@ impl Terms {
         times: TimeMode::WORK,
         spread: Spread::Grid,
         shapes: None,
+        preemptible: None,
     };
 }

@@ -15,7 +15,10 @@ mod trade;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Demand, Money, Place, PoolId, Pools, Price, Share, Span, Time, TimeMode};
+use crate::{
+    Demand, Money, Notice, Place, PoolId, Pools, Preemption, Price, Share, Span, Time, TimeMode,
+    preemption,
+};
 
 use entries::Entries;
 
@@ -54,6 +57,8 @@ struct Held {
     /// of its start where prices change with time.
     price: Price,
     further: Vec<Price>,
+    /// Its nodes will be taken.
+    notice: Option<Notice>,
 }
 
 impl Held {
@@ -92,6 +97,11 @@ impl<'a> Running<'a> {
     /// What it pays per node and second, by share of its place.
     pub fn prices(&self) -> impl Iterator<Item = Price> + 'a {
         std::iter::once(self.held.price).chain(self.held.further.iter().copied())
+    }
+
+    /// That its nodes will be taken, if it was told so.
+    pub fn notice(&self) -> Option<Notice> {
+        self.held.notice
     }
 
     /// The nodes of `pool` that it holds.
@@ -296,6 +306,7 @@ impl Market {
             Event::Started { job, place } => self.start(*job, place),
             Event::Released { job, pool } => self.give_back(*job, *pool),
             Event::Ended { job } => self.end(*job),
+            Event::Noticed { job, leaves } => self.give_notice(*job, *leaves),
             Event::Interrupted { job } => self.interrupt(*job),
             Event::Refused { job } | Event::Cancelled { job } => self.refuse(*job),
             Event::Priced { pool, price } => self.reprice(*pool, *price),
@@ -358,9 +369,19 @@ impl Market {
         self.trade(job).filter(|trade| trade.pool == pool).map(|trade| trade.price)
     }
 
+    /// By how much a job pays less than the list price in a pool, if it is preemptible.
+    fn preemption(&self, job: JobId, pool: PoolId) -> Option<Preemption> {
+        let demand = self.demand(job).filter(|demand| demand.is_preemptible());
+        demand.map(|_| self.pools.preemption(self.pools.pool(pool).site))
+    }
+
     /// What the job pays in a pool per node and second, if it starts now and the price stays.
     fn price(&self, job: JobId, pool: PoolId) -> Price {
-        self.agreed(job, pool).unwrap_or_else(|| self.pools.price_at(pool, self.now))
+        let list = || {
+            let (list, terms) = (self.pools.price_at(pool, self.now), self.preemption(job, pool));
+            terms.map_or(list, |terms| Price(terms.reduced(list.0)))
+        };
+        self.agreed(job, pool).unwrap_or_else(list)
     }
 
     /// What a share costs that the job has since `start`, for so long: the price of its start, or
@@ -373,7 +394,10 @@ impl Market {
     ) -> Money {
         let changes = self.pools.rate(share.pool).is_some();
         match changes && self.agreed(job, share.pool).is_none() {
-            true => self.pools.cost(share, start, span),
+            true => preemption::amount(
+                self.preemption(job, share.pool),
+                self.pools.cost(share, start, span),
+            ),
             false => price.of(share.nodes, span),
         }
     }
@@ -403,7 +427,8 @@ impl Market {
         self.queue.remove(&job);
         self.lined.remove(&job);
         let (start, place, released) = (self.now, place.clone(), Vec::new());
-        self.running.insert(job, Held { start, place, released, hold, price, further });
+        let notice = None;
+        self.running.insert(job, Held { start, place, released, hold, price, further, notice });
         Ok(())
     }
 
@@ -438,10 +463,10 @@ impl Market {
         self.free_nodes += share.nodes;
     }
 
-    /// The job pays for the time that it had the share: `price`, or what the share's own was from
-    /// second to second.
-    fn settle(&mut self, job: JobId, share: Share, start: Time, price: Price) {
-        let amount = self.due(job, (share, price), (start, self.now - start));
+    /// The job pays for so much of the time that it had the share: `price`, or what the share's own
+    /// was from second to second.
+    fn settle(&mut self, job: JobId, (share, price): (Share, Price), (start, span): (Time, Span)) {
+        let amount = self.due(job, (share, price), (start, span));
         self.ledger.settle(self.pools.pool(share.pool).site.0 as usize, amount);
         self.jobs[job.index()].paid += amount;
     }
@@ -456,7 +481,7 @@ impl Market {
         let (start, price) = (held.start, held.price_in(processors, pool));
         self.free_up(share);
         self.give_memory(job, share);
-        self.settle(job, share, start, price);
+        self.settle(job, (share, price), (start, self.now - start));
         Ok(())
     }
 
@@ -476,16 +501,41 @@ impl Market {
 
     fn end(&mut self, job: JobId) -> Result<(), MarketError> {
         let (processors, held) = self.leave(job, Phase::Ended)?;
+        self.settle_all(job, processors, &held, self.now - held.start);
+        Ok(())
+    }
+
+    /// The job pays for so long of all the shares that it holds still.
+    fn settle_all(&mut self, job: JobId, processors: u32, held: &Held, span: Span) {
         for share in held.shares(processors) {
-            self.settle(job, share, held.start, held.price_in(processors, share.pool));
+            let price = held.price_in(processors, share.pool);
+            self.settle(job, (share, price), (held.start, span));
         }
+    }
+
+    fn give_notice(&mut self, job: JobId, leaves: Time) -> Result<(), MarketError> {
+        let wrong = MarketError::State { job };
+        let may = self.demand(job).is_some_and(Demand::is_preemptible) && leaves >= self.now;
+        let held = self.running.get_mut(&job).filter(|_| may).ok_or(wrong)?;
+        let given = match held.notice {
+            Some(before) if before.leaves <= leaves => return Err(wrong),
+            Some(before) => before.given,
+            None => self.now,
+        };
+        held.notice = Some(Notice { given, leaves });
         Ok(())
     }
 
     fn interrupt(&mut self, job: JobId) -> Result<(), MarketError> {
         match self.lined.remove(&job) {
             Some(_) => self.entry(job, Phase::Lined)?.phase = Phase::Queued,
-            None => drop(self.leave(job, Phase::Queued)?),
+            None => {
+                let cut = self.cut_now(job);
+                let (processors, held) = self.leave(job, Phase::Queued)?;
+                self.settle_all(job, processors, &held, cut.paid());
+                let rest = self.jobs[job.index()].demand.after(cut.progress);
+                rest.into_iter().for_each(|demand| self.jobs[job.index()].demand = demand);
+            }
         }
         self.queue.insert(job);
         Ok(())

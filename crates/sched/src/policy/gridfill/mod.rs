@@ -38,6 +38,7 @@ use tradewind_model::{Admission, Command, Demand, Event, JobId, Market, Pool, Te
 
 pub use super::Order;
 pub use super::backfill::Depth;
+use super::availability::Taken;
 use super::backfill::{self, Backfill};
 use super::grid::GridAvailability;
 pub use super::grid::{ShapeRule, Spread};
@@ -206,6 +207,13 @@ impl Policy for GridFill {
         match &self.queue {
             GridQueue::Plain(plain) => plain.reservation(job),
             GridQueue::Pools(pools) => pools.0.reservation(job),
+        }
+    }
+
+    fn reserved(&self) -> Vec<(JobId, Taken)> {
+        match &self.queue {
+            GridQueue::Plain(plain) => plain.reserved(),
+            GridQueue::Pools(pools) => pools.0.reserved(),
         }
     }
 }
