@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, Criterion, Money, Performance, Preemptible, Price, Request, Shapes, SiteId, Span, Spread, Time,
-    TimeMode,
+    Attributes, Criterion, Money, Performance, Preemptible, Price, Request, Shapes, SiteId, Span,
+    Spread, Time, TimeMode,
 };
 
 /// What a job asks for.

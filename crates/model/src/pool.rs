@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attribute, Attributes, Demand, Longest, Performance, Power, Preemption, Price, Rates, Site, SiteId, Span,
-    TimeMode, Times,
+    Attribute, Attributes, Demand, Longest, Performance, Power, Preemption, Price, Rates, Site,
+    SiteId, Span, TimeMode, Times,
 };
 
 /// A pool's place in its [`Pools`], from 0.

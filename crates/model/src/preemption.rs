@@ -246,9 +246,15 @@ mod tests {
         let first = demand(Checkpoint::Every(Span(60)), (10, 0), TimeMode::WORK);
         assert_eq!(first.after(Span::ZERO), None);
         let second = first.after(Span(300)).unwrap();
-        assert_eq!((second.estimate, second.terms().preemptible.unwrap().kept), (Span(710), Span(300)));
+        assert_eq!(
+            (second.estimate, second.terms().preemptible.unwrap().kept),
+            (Span(710), Span(300))
+        );
         let third = second.after(Span(700)).unwrap();
-        assert_eq!((third.estimate, third.terms().preemptible.unwrap().kept), (Span(10), Span(1_000)));
+        assert_eq!(
+            (third.estimate, third.terms().preemptible.unwrap().kept),
+            (Span(10), Span(1_000))
+        );
         assert_eq!(Demand::new(1, Span(5)).after(Span(1)), None);
     }
 

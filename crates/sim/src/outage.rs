@@ -1,8 +1,6 @@
 //! Nodes that are missing for a while: the owner's own load, maintenance, failures.
 
-use tradewind_model::{
-    Cause, Horizon, JobId, Market, Outage, Pools, Profile, Running, Span, Time,
-};
+use tradewind_model::{Cause, Horizon, JobId, Market, Outage, Pools, Profile, Running, Span, Time};
 
 use crate::workload::{Job, Workload};
 

@@ -73,10 +73,12 @@ fn replay(case: &Case, moments: &BTreeSet<i64>) -> Run {
 /// When the job ends, how many seconds it loses, how many it restarts, and what it pays: second by
 /// second.
 fn twin(case: &Case, moments: &BTreeSet<i64>) -> (i64, i64, i64, i64) {
-    let length = |work: i64| (work * 1_000 + i64::from(case.thousandths) - 1) / i64::from(case.thousandths);
+    let length =
+        |work: i64| (work * 1_000 + i64::from(case.thousandths) - 1) / i64::from(case.thousandths);
     let price = case.price * i64::from(1_000 - case.discount) / 1_000;
     let (mut now, mut done) = (0i64, 0i64);
     let (mut lost, mut restarts, mut paid) = (0, 0, 0);
+    let mut moments = moments.clone();
     loop {
         let start = now;
         let again = if done > 0 { case.how.restart.0 } else { 0 };
@@ -90,12 +92,14 @@ fn twin(case: &Case, moments: &BTreeSet<i64>) -> (i64, i64, i64, i64) {
                 let overhead = if done > 0 { restart } else { 0 };
                 return (end, lost, restarts + overhead, paid + used * price);
             }
-            if told.is_none() && moments.contains(&now) {
+            if moments.remove(&now) && told.is_none() {
                 told = Some(now);
             }
             let worked = (now - start - restart).max(0);
             match case.how.checkpoint {
-                Checkpoint::Every(interval) if worked > 0 && worked % interval.0 == 0 => written = worked,
+                Checkpoint::Every(interval) if worked > 0 && worked % interval.0 == 0 => {
+                    written = worked
+                }
                 Checkpoint::OnNotice if told == Some(now) && case.notice > 0 => written = worked,
                 _ => {}
             }
@@ -187,7 +191,10 @@ fn the_market_refuses_notices_that_cannot_be() {
     market.pass_to(Time(5)).unwrap();
     assert!(market.apply(&told(4)).is_err(), "it is over");
     market.apply(&told(20)).unwrap();
-    assert!(market.apply(&told(20)).is_err() && market.apply(&told(21)).is_err(), "a notice stands");
+    assert!(
+        market.apply(&told(20)).is_err() && market.apply(&told(21)).is_err(),
+        "a notice stands"
+    );
     market.apply(&told(10)).unwrap();
     let state = market.state();
     assert_eq!(Market::restore(state.clone()).unwrap().state(), state);

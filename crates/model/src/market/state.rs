@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::entries::Entries;
 use super::{Announced, Entry, Held, Phase};
 use crate::{
-    Demand, Event, JobId, Ledger, Market, MarketError, Money, Notice, Outage, OutageId, Place, PoolId,
-    Pools, Price, Share, Time, Trade,
+    Demand, Event, JobId, Ledger, Market, MarketError, Money, Notice, Outage, OutageId, Place,
+    PoolId, Pools, Price, Share, Time, Trade,
 };
 
 /// All that matters of a market from now on. Of jobs that are over, only their number is kept.

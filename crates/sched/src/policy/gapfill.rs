@@ -5,17 +5,19 @@
 //! policy inside, the preemptible jobs that still wait are tried in the order of submission, each in
 //! the first pool of an owners' queue that suits it, within all its limits.
 //!
-//! **No reservation moves.** In a pool a job starts if it fits until its limit beside all that runs, all
+//! **Reservations keep their nodes.** In a pool a job starts if it fits until its limit beside all that runs, all
 //! other outages and what the policy inside has set aside; from the first of these reservations on also
 //! beside the owners' expected load. So the nodes of every reservation are there whether the owners
-//! come when expected, earlier or not at all. Exact for this rule; one pool for each job.
+//! come when expected, earlier or not at all. The policy inside sees the job's nodes taken until its
+//! limit and makes its reservations again, which may put waiting jobs in other places. Exact for this rule; one pool for each job.
 //!
 //! Shapes, shared memory and agreed prices ([`Command::Trade`]) are left to the policy inside.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{
-    Cause, Command, Demand, Event, JobId, Market, Outage, OutageId, Place, Pool, PoolId, Profile, Span, Time,
+    Cause, Command, Demand, Event, JobId, Market, Outage, OutageId, Place, Pool, PoolId, Profile,
+    Span, Time,
 };
 
 use super::availability::{Taken, expected_length, missing_time};

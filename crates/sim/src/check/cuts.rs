@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::{
-    Checkpoint, Event, JobId, Market, PoolId, Preemptible, Span, TimeMode, Time, Times,
+    Checkpoint, Event, JobId, Market, PoolId, Preemptible, Span, Time, TimeMode, Times,
 };
 
 /// A preemptible job.

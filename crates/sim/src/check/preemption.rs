@@ -68,7 +68,8 @@ impl Notices {
         job: JobId,
         progress: i64,
     ) -> Result<(), Violation> {
-        let (Some(demand), Some((_, asked))) = (market.demand(job), self.asked.get_mut(&job)) else {
+        let (Some(demand), Some((_, asked))) = (market.demand(job), self.asked.get_mut(&job))
+        else {
             return Ok(());
         };
         let terms = demand.terms().preemptible.unwrap_or_default();

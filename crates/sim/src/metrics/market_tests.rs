@@ -411,14 +411,14 @@ fn energy_and_emissions_are_the_sums_of_their_seconds() {
     // The first job was interrupted once before.
     let place = run.jobs[0].place.clone();
     run.lost = vec![Lost {
-            job: 0,
-            start: Time(0),
-            end: Time(7),
-            place,
-            cause: LossCause::Outage,
-            before: Span::ZERO,
-            cut: RunCut::default(),
-        }];
+        job: 0,
+        start: Time(0),
+        end: Time(7),
+        place,
+        cause: LossCause::Outage,
+        before: Span::ZERO,
+        cut: RunCut::default(),
+    }];
     let power = workload.pools.power().unwrap();
     let used = consumption(&workload, &run);
     let mut total = [0; 3];

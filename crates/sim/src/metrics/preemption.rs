@@ -99,9 +99,7 @@ pub(super) fn entries(workload: &Workload, run: &Run, counted: Counted) -> Vec<E
         *sum += i128::from((ran.end - job.submit).0);
         *jobs += 1;
     }
-    let mean = |preemptible| {
-        turned.get(&preemptible).and_then(|(sum, jobs)| quotient(*sum, *jobs))
-    };
+    let mean = |preemptible| turned.get(&preemptible).and_then(|(sum, jobs)| quotient(*sum, *jobs));
     vec![
         entry("preemptible_jobs", Count, Neither, Value::Whole(count as i128)),
         entry("preemptions", Count, Lower, Value::Whole(preemptions as i128)),

@@ -212,10 +212,11 @@ impl World {
 
     pub(crate) fn run(&self) -> Run {
         let pools = self.workload.owners.iter().flat_map(|load| load.pools.iter().copied());
-        let mut policy: Box<dyn Policy> = match self.workload.jobs.iter().any(|it| it.preemptible().is_some()) {
-            true => Box::new(GapFill::new(self.policy(), pools)),
-            false => self.policy(),
-        };
+        let mut policy: Box<dyn Policy> =
+            match self.workload.jobs.iter().any(|it| it.preemptible().is_some()) {
+                true => Box::new(GapFill::new(self.policy(), pools)),
+                false => self.policy(),
+            };
         let mut checkers = check::all(policy.promise());
         run(&self.workload, ReplaySettings::default(), policy.as_mut(), &mut checkers).unwrap()
     }

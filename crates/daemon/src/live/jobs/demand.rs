@@ -181,6 +181,7 @@ impl<'a> Wishes<'a> {
             spread: terms.spread,
             memory: None,
             shapes: None,
+            preemptible: None,
         };
         let (groups, unfit) = groups(submission, pools, max);
         Ok(Wishes { submission, market, base, estimate, groups, unfit })

@@ -348,7 +348,9 @@ impl Fill {
     pub(in crate::policy) fn reserved(&self) -> Vec<(JobId, Taken)> {
         let of = |it: &PoolsJob| {
             let (job, booking) = (it.rank.job, it.reserved.clone());
-            booking.into_iter().flat_map(move |it| it.taken().map(|it| (job, it)).collect::<Vec<_>>())
+            booking
+                .into_iter()
+                .flat_map(move |it| it.taken().map(|it| (job, it)).collect::<Vec<_>>())
         };
         self.line.iter().flat_map(of).collect()
     }

@@ -37,8 +37,8 @@ use std::collections::BTreeMap;
 use tradewind_model::{Admission, Command, Demand, Event, JobId, Market, Pool, Terms, Time};
 
 pub use super::Order;
-pub use super::backfill::Depth;
 use super::availability::Taken;
+pub use super::backfill::Depth;
 use super::backfill::{self, Backfill};
 use super::grid::GridAvailability;
 pub use super::grid::{ShapeRule, Spread};
