@@ -39,7 +39,7 @@ pub struct GapFill<P> {
 }
 
 /// What is free in a pool.
-struct Gap {
+struct OwnersGap {
     /// Beside all that is known.
     all: Profile,
     /// The same without what owners' jobs are expected to need later.
@@ -49,7 +49,7 @@ struct Gap {
     starts: BTreeSet<(Time, JobId)>,
 }
 
-impl Gap {
+impl OwnersGap {
     fn take(&mut self, Taken { share, from, until, .. }: Taken) {
         self.all.take(share.nodes, from, until);
         self.open.take(share.nodes, from, until);
@@ -131,7 +131,7 @@ impl<P: Policy> GapFill<P> {
 
     /// Starts what fits. `commands` has what the policy inside does.
     fn fill(&mut self, market: &Market, commands: &mut Vec<Command>) {
-        let mut gaps: BTreeMap<PoolId, Gap> = BTreeMap::new();
+        let mut gaps: BTreeMap<PoolId, OwnersGap> = BTreeMap::new();
         for &pool in self.pools.iter().filter(|pool| market.free_in(**pool) > 0) {
             gaps.extend(gap(market, pool, commands).map(|gap| (pool, gap)));
         }
@@ -159,7 +159,7 @@ impl<P: Policy> GapFill<P> {
 
 /// What is free in a pool in which owners' jobs are expected, if any node is; `commands` are those of
 /// the policy inside.
-fn gap(market: &Market, id: PoolId, commands: &[Command]) -> Option<Gap> {
+fn gap(market: &Market, id: PoolId, commands: &[Command]) -> Option<OwnersGap> {
     let (now, pool) = (market.now(), market.pools().pool(id));
     let has_begun = |id| market.closure_state(id).is_some_and(|(_, begun)| begun);
     let here = || market.outages().filter(|(_, what)| what.pool == id);
@@ -181,7 +181,7 @@ fn gap(market: &Market, id: PoolId, commands: &[Command]) -> Option<Gap> {
         }
     }
     let (reserved, starts) = (BTreeMap::new(), BTreeSet::new());
-    let mut gap = Gap { all: open.clone(), open, reserved, starts };
+    let mut gap = OwnersGap { all: open.clone(), open, reserved, starts };
     for (closure, what) in here() {
         let (from, until) = missing_time(&what, has_begun(closure), now);
         gap.all.take(what.nodes, from, until.max(from));
@@ -198,7 +198,7 @@ fn is_simple(demand: &Demand) -> bool {
 }
 
 /// The first pool in which the job can start now; it takes its nodes.
-fn place(market: &Market, job: JobId, gaps: &mut BTreeMap<PoolId, Gap>) -> Option<PoolId> {
+fn place(market: &Market, job: JobId, gaps: &mut BTreeMap<PoolId, OwnersGap>) -> Option<PoolId> {
     let (now, demand) = (market.now(), market.demand(job)?);
     gaps.iter_mut().find_map(|(&id, gap)| {
         let pool = market.pools().pool(id);

@@ -22,7 +22,7 @@ struct CutJob {
 
 /// What is left of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptPart {
     /// Seconds from its start that are paid.
     pub(super) paid: i64,
     pub(super) progress: i64,
@@ -53,7 +53,7 @@ impl CutJob {
         self.pools.iter().map(in_pool).min().unwrap_or(0)
     }
 
-    fn kept(&self, market: &Market) -> Kept {
+    fn kept(&self, market: &Market) -> KeptPart {
         let again = |pool: &PoolId| self.length(market, *pool, self.terms.restart.0);
         let again = self.pools.iter().map(again).max().filter(|_| self.done > 0).unwrap_or(0);
         let since = |at: Time| ((at - self.start).0 - again).max(0);
@@ -73,13 +73,13 @@ impl CutJob {
             _ => 0,
         };
         let progress = self.work(market, useful);
-        Kept { paid: if progress > 0 { again + useful } else { 0 }, progress }
+        KeptPart { paid: if progress > 0 { again + useful } else { 0 }, progress }
     }
 }
 
 impl Cuts {
     /// Follows the event; what is left of the run that it ends, if it interrupts a preemptible job.
-    pub(super) fn follow(&mut self, market: &Market, event: &Event) -> Option<Kept> {
+    pub(super) fn follow(&mut self, market: &Market, event: &Event) -> Option<KeptPart> {
         match event {
             Event::Submitted { job, demand } if !demand.is_moldable() => {
                 let terms = demand.terms().preemptible?;
