@@ -10,6 +10,8 @@ mod cells;
 #[path = "local_site/hidden.rs"]
 mod hidden;
 mod local_site;
+#[path = "local_site/signals.rs"]
+mod signals;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -401,6 +403,7 @@ fn a_task_does_not_see_the_daemons_secrets() {
     if std::env::var_os(SECRET).is_none() {
         let mut again = Command::new(std::env::current_exe().unwrap());
         again.args(["--exact", "a_task_does_not_see_the_daemons_secrets"]).env(SECRET, "yes");
+        again.env_remove("USER");
         assert!(again.status().unwrap().success());
         return;
     }
@@ -416,6 +419,10 @@ fn a_task_does_not_see_the_daemons_secrets() {
             .collect();
     let more: Vec<&str> = text.lines().filter(|name| !known.contains(name)).collect();
     assert!(more.is_empty(), "{more:?}");
+    // Scripts of Slurm's users read these.
+    for name in ["SLURM_SUBMIT_DIR", "USER"] {
+        assert!(text.lines().any(|line| line == name), "{name}");
+    }
 }
 
 #[test]
@@ -567,32 +574,4 @@ fn latencies() {
     }
     println!("from the end to its being seen, looked at every 5 ms: {:?}", median(delays));
     println!("from submission to an end that is seen, looked at every 5 ms: {:?}", median(ends));
-}
-
-/// A task that says which process gets a signal before its limit of six seconds.
-fn listener(bench: &mut LocalBench, signal: &str) -> Order {
-    let text = "trap 'echo script >>heard' USR1\n\
-                sh -c 'trap \"echo child >>heard; exit\" USR1; : >ready; while :; do sleep 0.05; done' &\n\
-                until [ -e ready ]; do sleep 0.01; done\n\
-                while [ ! -s heard ]; do sleep 0.05; done\n\
-                sleep 0.5; exit 3";
-    let mut order = shell(bench, text);
-    order.limit = Span(6);
-    order.passed_through = vec![("signal".to_owned(), signal.to_owned())];
-    order
-}
-
-#[test]
-fn a_signal_before_the_limit_comes_once_to_whom_it_is_meant_for() {
-    for (signal, wanted) in [("B:USR1@3", "script\n"), ("SIGUSR1@3", "child\n")] {
-        let mut bench = LocalBench::new();
-        let order = listener(&mut bench, signal);
-        bench.site().submit(&order).unwrap();
-        until_running(&mut bench);
-        let began = Instant::now();
-        assert_eq!(until_ended(&mut bench), Exit::Code(3), "{signal}");
-        assert!(began.elapsed() >= Duration::from_millis(2_500), "{signal}: {:?}", began.elapsed());
-        let heard = fs::read_to_string(bench.settings.directory.join("heard")).unwrap();
-        assert_eq!(heard, wanted, "{signal}");
-    }
 }

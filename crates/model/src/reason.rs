@@ -177,11 +177,12 @@ impl fmt::Display for Reason {
                 }
             }
             Reason::ResourceShort { resource, needed, would_do, nodes, of } => {
-                let by = resource.show(needed.saturating_sub(*would_do));
+                let would_do = resource.in_whole_units(*would_do);
+                let by = resource.show(needed.saturating_sub(would_do));
                 write!(f, "{resource} short by {by} on {nodes} of {of} nodes: ")?;
                 match would_do {
                     0 => write!(f, "tasks without it have places"),
-                    _ => write!(f, "{} would do", resource.show(*would_do)),
+                    _ => write!(f, "{} would do", resource.show(would_do)),
                 }
             }
             Reason::BudgetShort { cheapest, budget } => write!(

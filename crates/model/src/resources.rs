@@ -122,6 +122,14 @@ impl Resource {
             _ => amount.to_string(),
         }
     }
+
+    /// The most of it, up to `amount`, that people would ask for: memory in whole MB.
+    pub(crate) fn in_whole_units(&self, amount: u64) -> u64 {
+        match self {
+            Resource::Memory if amount >= 1 << 10 => amount >> 10 << 10,
+            _ => amount,
+        }
+    }
 }
 
 /// KiB for people and files, in the largest binary unit that is exact: `52 GB`, `1536 MB`.
@@ -367,5 +375,7 @@ mod tests {
         let text = Resources { memory: 1_536 << 10, ..amounts(1, 0, 2) }.to_string();
         assert_eq!(text, "1 core, 1536 MB, 2 gpu");
         assert_eq!([memory_text(52 << 20), memory_text(7)], ["52 GB", "7 KB"]);
+        let whole = [30_758_230, 7].map(|amount| Resource::Memory.in_whole_units(amount));
+        assert_eq!(whole.map(memory_text), ["30037 MB", "7 KB"]);
     }
 }

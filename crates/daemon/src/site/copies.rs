@@ -6,8 +6,8 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use super::files::at;
 use super::local::ends;
-use super::local::records::at;
 
 /// Files that are copied as they are, in this order: a task that is forgotten in between is in a
 /// later one.

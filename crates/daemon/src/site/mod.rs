@@ -10,6 +10,7 @@ pub mod exit;
 pub mod fake;
 pub mod fence;
 pub mod fenced;
+mod files;
 pub mod gridengine;
 pub mod limits;
 pub mod local;

@@ -10,7 +10,7 @@ mod ticks;
 mod times;
 mod units;
 
-pub use numbers::{beside, credits, fixed, grouped, trimmed};
+pub use numbers::{beside, credits, fixed, grouped, hourly, trimmed};
 pub use ticks::{log2, round_up, ticks, ticks_between, time_step};
 pub use times::{span, whole_span};
 pub use units::{Scale, Unit};

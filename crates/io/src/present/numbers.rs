@@ -52,6 +52,20 @@ pub fn credits(micro: i128) -> String {
     format!("{sign}{}", apart(trimmed(&format!("{whole}.{rest:06}"))))
 }
 
+/// A price in micro-credits per node-second as one per node-hour, with as few digits as name that price:
+/// 20 credits are written as 5,556 millionths per second, which are exactly 20.0016 per hour. It differs
+/// by one part in 200 at most.
+pub fn hourly(price: i128) -> i128 {
+    let exact = price.saturating_mul(3_600);
+    let slack = (exact.abs() / 200).min(1_799);
+    let rounded = |digits: u32| {
+        let unit = 10_i128.pow(digits);
+        exact.saturating_add(unit / 2).div_euclid(unit).saturating_mul(unit)
+    };
+    let short = (1..9).rev().map(rounded).find(|it| (it - exact).abs() <= slack);
+    short.unwrap_or(exact)
+}
+
 /// A decimal number without zeros at its end that say nothing.
 pub fn trimmed(text: &str) -> &str {
     match text.contains('.') {
@@ -108,6 +122,17 @@ mod tests {
             [beside(1_250.0, 5_000.0), beside(0.5, 2.0), beside(-3.0, 100.0)],
             ["1,250", "0.5", "-3"]
         );
+    }
+
+    #[test]
+    fn prices_per_hour_have_few_digits_and_name_one_price_per_second() {
+        let few = [5_556, 1, 278, 27_778, 1_000, 0, 123_457, -5_556].map(hourly);
+        let wanted =
+            [20_000_000, 3_600, 1_000_000, 100_000_000, 3_600_000, 0, 444_445_000, -20_000_000];
+        assert_eq!(few, wanted);
+        for price in (0..200_000).step_by(7).chain([i128::from(i64::MAX)]) {
+            assert_eq!((hourly(price) + 1_800).div_euclid(3_600), price, "{price}");
+        }
     }
 
     #[test]

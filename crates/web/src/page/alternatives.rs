@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::curve::Point;
-use crate::documents::{Credits, Offer, OfferedNodes, Quotes};
+use crate::documents::{Offer, OfferedNodes, Quotes};
 
 /// A window with a name, to be pointed at in a table, on a curve and on the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,14 +136,11 @@ pub(crate) fn both(nodes: &OfferedNodes) -> Option<(i64, i64)> {
     nodes.limit.zip(nodes.work)
 }
 
-/// A price per node and second, as one per node and hour.
-pub(crate) fn hourly(price: &Credits) -> Credits {
-    Credits(price.0 * 3_600)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::documents::Credits;
+
     fn offer(criterion: &str, finish: i64, cost: i128, pool: &str) -> Offer {
         let nodes = OfferedNodes {
             site: "a".to_owned(),

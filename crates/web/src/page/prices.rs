@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::documents::Credits;
 use crate::failure::{Answer, ErrorResponse};
 use crate::price_rules::{PriceRule, PriceRules};
+use crate::views::amounts;
 
 /// Empty lines for more rules.
 const MORE: usize = 2;
@@ -163,9 +164,9 @@ fn row(rule: &PriceRule) -> Row {
     Row { hours, load, price: hourly(price) }
 }
 
-/// Exact, for fields.
+/// For fields: it names exactly this price.
 fn hourly(price: Price) -> String {
-    words::plain(&Credits(i128::from(price.0) * 3_600))
+    words::plain(&amounts::hourly(&price.into()))
 }
 
 /// What is sent, as it was typed.

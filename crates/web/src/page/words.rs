@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::documents::{Credits, Fate, LimitAdvice};
+use crate::views::amounts;
 pub(crate) use crate::views::amounts::{credits, grouped, performance, span, typeset};
 use crate::views::sentence::{self, SentencePart, StatusSentence};
 
@@ -161,7 +162,7 @@ pub(crate) fn cents(amount: &Credits) -> String {
 
 /// A price by the hour: of a node and second it is in millionths.
 pub(crate) fn hourly(price: &Credits) -> String {
-    credits(&Credits(price.0.saturating_mul(3_600)))
+    credits(&amounts::hourly(price))
 }
 
 /// Advice on a time limit.

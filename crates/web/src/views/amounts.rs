@@ -21,6 +21,11 @@ pub(crate) fn credits(amount: &Credits) -> String {
     typeset(&present::credits(amount.0))
 }
 
+/// A price per node-second as one per node-hour, with as few digits as name it.
+pub(crate) fn hourly(price: &Credits) -> Credits {
+    Credits(present::hourly(price.0))
+}
+
 /// As many decimals as there are, up to three.
 pub(crate) fn performance(of: &Thousandths) -> String {
     present::trimmed(&format!("{}.{:03}", of.0 / 1_000, of.0 % 1_000)).to_owned()

@@ -131,7 +131,7 @@ fn against(why: &Against, job: &Job) -> String {
             )
         }
         Against::Dear(max) => {
-            let max = amounts::credits(&Credits(i128::from(max.0) * 3_600));
+            let max = amounts::credits(&amounts::hourly(&(*max).into()));
             format!("price above the {max} credits per node-hour that the job allows")
         }
         Against::Size => "it takes no jobs of this size".to_owned(),

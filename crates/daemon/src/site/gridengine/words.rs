@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tradewind_model::{Span, Time};
 
 use super::Pool;
-use crate::site::local::sheet::folder_name;
+use crate::site::files::folder_name;
 use crate::site::managed::bundle::Words;
 use crate::site::{Aside, Order, Tag};
 

@@ -4,13 +4,14 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
+use super::LocalSettings;
 use super::cgroups::{Cell, Controllers, OwnCgroup, TaskLimits, Tree, Trust};
 use super::hide::{self, Hidden, Reach};
 use super::kept::Way;
 use super::lacks::{Machine, lacks};
 use super::records::{Folder, Hiding, Sheet};
-use super::{LocalSettings, sheet};
 use crate::site::Order;
+use crate::site::files::folder_name;
 use crate::site::resources::{Resources, megabytes};
 
 /// Whether something is done.
@@ -155,7 +156,7 @@ impl Confined {
     /// The cgroup of an order's task, if it gets one.
     pub(super) fn cell(&self, order: &Order) -> Option<Cell> {
         let tree = self.tree.as_ref()?;
-        let name = sheet::folder_name(&order.tag.to_string());
+        let name = folder_name(&order.tag.to_string());
         let slots = u64::from(order.nodes);
         let asked = asked(order).saturating_mul(slots).min(self.all);
         let memory = if asked > 0 { asked } else { self.slot.memory.saturating_mul(slots) };

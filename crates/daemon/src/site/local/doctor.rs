@@ -14,6 +14,7 @@ use super::hide::Reach;
 use super::launch::unless_busy;
 use super::owner::Load;
 use super::{LocalSettings, processes, records};
+use crate::site::files::write_synced;
 use crate::site::managed::accounts::Accounts as Known;
 use crate::site::{Excerpt, Finding, Verdict};
 
@@ -52,7 +53,7 @@ fn probe(settings: &LocalSettings) -> Finding {
     let path = settings.folder.join("incoming").join(".doctor");
     let began = Instant::now();
     let run = || -> io::Result<Option<i32>> {
-        records::write_synced(&path, b"#!/bin/sh\nexit 7\n", 0o700)?;
+        write_synced(&path, b"#!/bin/sh\nexit 7\n", 0o700)?;
         let mut command = Command::new(&path);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Ok(unless_busy(|| command.status())?.code())

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tradewind_model::Time;
 
-use super::records::{self, Folder, Sheet, at};
+use super::records::{self, Folder, Sheet};
+use crate::site::files::at;
 use crate::site::notes::{Note, NoteChange, NoteKind};
 use crate::site::{Exit, Seen, Survey, Tag};
 

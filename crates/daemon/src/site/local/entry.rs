@@ -13,6 +13,7 @@ use super::records::{
     Begun, EndRecord, Folder, Gathering, GoRecord, Placed, Sheet, Started, now, start_at,
 };
 use super::{kept, processes};
+use crate::site::files::{at, sync_folder};
 use crate::site::{Exit, Seen};
 
 /// So often a supervisor is started that never comes to begin its task.
@@ -233,7 +234,7 @@ impl Entry {
         std::fs::write(self.folder.path(Folder::WITHDRAWN), b"")?;
         if !self.folder.has(Folder::BEGUN) {
             // Or else the machine might forget it with a power failure, and run the task after.
-            super::records::sync_folder(&self.folder.0)?;
+            sync_folder(&self.folder.0)?;
         }
         if let Some(_lock) = self.folder.lock()? {
             if !self.has_ended()? {
@@ -383,5 +384,5 @@ fn spawn(program: &[PathBuf], folder: &Path) -> io::Result<Child> {
     let mut command = Command::new(program);
     command.args(arguments).arg(folder).env_clear().current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map_err(|error| super::records::at(program, &error))
+    command.spawn().map_err(|error| at(program, &error))
 }

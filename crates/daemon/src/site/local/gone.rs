@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::records::at;
+use crate::site::files::at;
 
 /// One line per tag in a file that only grows.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::records::at;
+use crate::site::files::at;
 
 /// Where the program is looked for that makes the namespaces.
 const PLACES: [&str; 3] = ["/usr/bin/unshare", "/bin/unshare", "/usr/local/bin/unshare"];

@@ -21,6 +21,7 @@ use super::launch::Launch;
 use super::processes;
 use super::supervise::{Event, clear_away, how, reap};
 use crate::site::Exit;
+use crate::site::files::{at, write_synced};
 
 /// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,9 +167,9 @@ fn prepared(job: KeeperCommand, home: &Home, spool: &Path) -> io::Result<Launch>
     if let Some(text) = &job.script {
         let _ = std::fs::remove_dir_all(spool);
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(spool);
-        made.map_err(|error| super::records::at(spool, &error))?;
+        made.map_err(|error| at(spool, &error))?;
         let script = spool.join("script");
-        super::records::write_synced(&script, text.as_bytes(), 0o700)?;
+        write_synced(&script, text.as_bytes(), 0o700)?;
         if let Some(first) = launch.argv.first_mut() {
             *first = script.to_string_lossy().into_owned();
         }

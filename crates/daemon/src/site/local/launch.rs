@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::hide::Hidden;
-use super::records::at;
+use crate::site::files::at;
 
 /// What is started, and where it reads and writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

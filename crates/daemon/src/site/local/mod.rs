@@ -74,6 +74,7 @@ pub use self::supervise::supervise;
 use super::fence::lock_name;
 use super::reading::{Excerpt, Links, Stream, read};
 use super::{Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag};
+use crate::site::files::{at, folder_name, lock};
 
 /// So long before its start a task gets its slots: its supervisor then starts it on the second.
 const AHEAD: Span = Span(2);
@@ -191,7 +192,7 @@ impl Local {
     }
 
     fn place(&self, tag: &Tag) -> PathBuf {
-        self.settings.folder.join("tasks").join(sheet::folder_name(&tag.to_string()))
+        self.settings.folder.join("tasks").join(folder_name(&tag.to_string()))
     }
 
     fn knows(&self, tag: &Tag) -> bool {
@@ -331,7 +332,7 @@ impl Local {
     ) -> io::Result<()> {
         let place = self.place(&order.tag);
         let sheet = sheet::of(order, &self.settings, &self.confined, &place, self.next, account);
-        let draft = self.incoming(&sheet::folder_name(&order.tag.to_string()));
+        let draft = self.incoming(&folder_name(&order.tag.to_string()));
         let laid = sheet::lay_down(&draft, &place, &sheet, order);
         // Even after an error: what is in its place will run, so surveys must have it.
         if place.exists() {
@@ -358,7 +359,7 @@ impl Local {
     fn remove(&mut self, tag: &Tag) -> io::Result<()> {
         let Some(mut entry) = self.entries.remove(tag) else { return Ok(()) };
         self.finished.extend(entry.take_supervisor());
-        let trash = self.incoming(&format!("gone-{}", sheet::folder_name(&tag.to_string())));
+        let trash = self.incoming(&format!("gone-{}", folder_name(&tag.to_string())));
         fs::rename(&entry.folder.0, &trash)?;
         fs::remove_dir_all(trash)
     }
@@ -407,7 +408,7 @@ impl Site for Local {
             return refuse(why);
         }
         // Longer than any folder may be called.
-        if sheet::folder_name(&order.tag.to_string()).len() > 240 {
+        if folder_name(&order.tag.to_string()).len() > 240 {
             return refuse("the market's name is too long".to_owned());
         }
         let accounts = self.settings.accounts.as_ref();
@@ -535,7 +536,7 @@ fn unknown(error: &io::Error) -> SiteError {
 
 /// A tag as one line, whatever the market is called.
 fn gone_line(tag: &Tag) -> String {
-    sheet::folder_name(&tag.to_string())
+    folder_name(&tag.to_string())
 }
 
 fn count(slots: &BTreeSet<u32>) -> u32 {
@@ -553,7 +554,7 @@ fn make_folders(folder: &Path) -> io::Result<()> {
             .recursive(true)
             .mode(0o700)
             .create(&path)
-            .map_err(|error| records::at(&path, &error))?;
+            .map_err(|error| at(&path, &error))?;
     }
     Ok(())
 }
@@ -563,7 +564,7 @@ fn make_folders(folder: &Path) -> io::Result<()> {
 fn take_lock(folder: &Path) -> io::Result<File> {
     let name = lock_name(folder)?;
     for _ in 0..100 {
-        if let Some(lock) = records::lock(&folder.join(&name))? {
+        if let Some(lock) = lock(&folder.join(&name))? {
             return Ok(lock);
         }
         thread::sleep(Duration::from_millis(20));

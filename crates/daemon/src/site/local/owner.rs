@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use serde::Deserialize;
 use tradewind_model::Time;
 
-use super::records::at;
+use crate::site::files::at;
 use crate::site::{LocalTask, PoolSetup};
 
 /// Without an end it is over after a year.

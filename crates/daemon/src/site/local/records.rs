@@ -1,10 +1,9 @@
 //! What is written into a task's folder, and how: whole or not at all.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -14,6 +13,7 @@ use tradewind_model::Time;
 use super::accounts::TaskAccount;
 use super::cgroups::Cell;
 use crate::site::Exit;
+use crate::site::files::{at, lock, sync_folder, write_synced};
 
 /// What the supervisor must know; written once, before the task is acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -308,35 +308,6 @@ impl Folder {
         let since = changed.duration_since(std::time::UNIX_EPOCH).ok()?;
         i64::try_from(since.as_secs()).ok()
     }
-}
-
-/// An exclusive lock on a file, made if necessary; `None`: another process has it. It goes with the
-/// file or the process, whichever is closed first.
-pub(in crate::site) fn lock(path: &Path) -> io::Result<Option<File>> {
-    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
-    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// A new file with these bytes, on disk when this returns.
-pub(in crate::site) fn write_synced(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let mut file =
-        OpenOptions::new().create(true).write(true).truncate(true).mode(mode).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-/// Names in the folder are on disk when this returns.
-pub(in crate::site) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-/// The error with the path before it.
-pub(in crate::site) fn at(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// What the clock says, in milliseconds since 1970.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tradewind_io::submission::signal::Warning;
 use tradewind_io::submission::{Append, Work};
 
@@ -14,6 +13,7 @@ use super::home::Home;
 use super::records::{Folder, Sheet, Warned};
 use super::{LocalSettings, records};
 use crate::site::Order;
+use crate::site::files::{sync_folder, write_synced};
 
 /// What a task sees of the daemon's own environment: where programs and homes are, and the
 /// language. Nothing else: the rest may be secret.
@@ -162,12 +162,6 @@ fn stands_for(letter: char, order: &Order) -> Option<String> {
     }
 }
 
-/// A folder's name for any tag: what is not a letter, a digit, `-`, `_` or `.` becomes `%XX`.
-pub(in crate::site) fn folder_name(tag: &str) -> String {
-    const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
-    utf8_percent_encode(tag, &ESCAPED).to_string()
-}
-
 /// What no process can be given; the reason, if there is one.
 pub(in crate::site) fn refusal(order: &Order) -> Option<String> {
     let (script, argv) = match &order.work {
@@ -208,13 +202,13 @@ pub(super) fn lay_down(
     let _ = std::fs::remove_dir_all(draft);
     std::fs::DirBuilder::new().mode(0o700).create(draft)?;
     if let Some(text) = script(order) {
-        records::write_synced(&draft.join(Folder::SCRIPT), text.as_bytes(), 0o700)?;
+        write_synced(&draft.join(Folder::SCRIPT), text.as_bytes(), 0o700)?;
     }
     let pipe = draft.join(Folder::WAKE);
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, pipe, rustix::fs::FileType::Fifo, mode, 0)?;
-    records::write_synced(&draft.join(Folder::SHEET), &serde_json::to_vec(sheet)?, 0o600)?;
-    records::sync_folder(draft)?;
+    write_synced(&draft.join(Folder::SHEET), &serde_json::to_vec(sheet)?, 0o600)?;
+    sync_folder(draft)?;
     std::fs::rename(draft, place)?;
-    records::sync_folder(place.parent().unwrap_or(place))
+    sync_folder(place.parent().unwrap_or(place))
 }

@@ -18,9 +18,10 @@ use super::kept::RunningKeeper;
 use super::launch::Launch;
 use super::processes::{self, MARK};
 use super::records::{
-    Begun, EndRecord, Folder, GoRecord, Placed, Sheet, Started, Warned, at, now, now_ms,
+    Begun, EndRecord, Folder, GoRecord, Placed, Sheet, Started, Warned, now, now_ms,
 };
 use crate::site::Exit;
+use crate::site::files::at;
 
 /// How long processes may take to vanish after `SIGKILL`; more means that the kernel is stuck.
 const LAST_WAIT: Duration = Duration::from_secs(30);

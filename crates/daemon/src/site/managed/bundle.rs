@@ -23,7 +23,8 @@ use tradewind_model::{Span, Time};
 use super::gate::Gate;
 use super::tool::quote;
 use crate::site::Order;
-use crate::site::local::sheet::{expand, folder_name};
+use crate::site::files::folder_name;
+use crate::site::local::sheet::expand;
 
 const PROGRAM: &str = concat!(include_str!("home.sh"), "\n", include_str!("bundle.sh"));
 /// The last shell before the work: it becomes the work.

@@ -7,7 +7,7 @@
 //! the task's own script: see [`super::spool::Spool::keep`].
 
 use super::tool::{CommandOutput, quote};
-use crate::site::local::sheet::folder_name;
+use crate::site::files::folder_name;
 
 const PROGRAM: &str =
     concat!(include_str!("home.sh"), "\n", include_str!("terms.sh"), "\n", include_str!("gate.sh"));

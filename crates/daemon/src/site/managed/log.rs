@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::site::local::records::{at, sync_folder, write_synced};
+use crate::site::files::{at, sync_folder, write_synced};
 
 /// Fewer lines than this are not worth a new file.
 const FEW: usize = 1_000;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::spool::Trace;
 use super::tool::Tool;
-use crate::site::local::sheet::folder_name;
+use crate::site::files::folder_name;
 use crate::site::{Tag, Wake};
 
 /// A listener that ended is started again after so long, and after twice as long each time.

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use tradewind_model::Time;
 
 use super::tool::{Call, CommandOutput, Purpose, Tool, Who, quote};
-use crate::site::local::sheet::folder_name;
+use crate::site::files::folder_name;
 use crate::site::{Excerpt, Exit, Go, Reading, SiteError, Tag, Written};
 
 const PROGRAM: &str = concat!(

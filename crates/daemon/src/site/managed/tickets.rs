@@ -13,10 +13,9 @@ use tradewind_model::{Span, Time};
 
 use super::log::{Haste, Log};
 use crate::site::fence::lock_name;
+use crate::site::files::{at, folder_name, lock, sync_folder};
 use crate::site::local::ends::Ends;
 use crate::site::local::gone::Gone;
-use crate::site::local::records::{at, lock, sync_folder};
-use crate::site::local::sheet::folder_name;
 use crate::site::notes::{Note, NoteChange, NoteKind, Notes};
 use crate::site::{Exit, Seen, Survey, Tag};
 

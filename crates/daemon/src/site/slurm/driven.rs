@@ -136,6 +136,21 @@ fn a_job_whose_script_is_there_after_all_is_not_given_up() {
     assert!(is_done, "{seen:?}");
 }
 
+/// Without `user_command` all jobs run as one account: the market places no others there.
+#[test]
+fn the_only_account_that_can_run_jobs_is_known_beforehand() {
+    let folder = TempDir::new().unwrap();
+    let only = |user_command: Option<Vec<String>>| {
+        let mut settings = settings(folder.path());
+        settings.cluster.accounts = Accounts::Same;
+        settings.cluster.user_command = user_command.unwrap_or(settings.cluster.user_command);
+        let limits = super::open(settings).unwrap().survey().unwrap().limits.unwrap();
+        limits.only.clone()
+    };
+    assert_eq!(only(Some(Vec::new())), Some(whoami()));
+    assert_eq!(only(None), None);
+}
+
 /// Words with which commands begin that only look.
 const LOOKS: [&str; 6] = ["squeue", "scontrol", "sacctmgr", "sdiag", "date", "id"];
 

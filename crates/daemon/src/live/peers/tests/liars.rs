@@ -67,6 +67,7 @@ const JOBS: u64 = 20;
 const LIMIT: Span = Span(600);
 
 struct World {
+    limits: PeerLimits,
     home: Live,
     now: Time,
     rng: Pcg64Mcg,
@@ -80,16 +81,20 @@ struct World {
 
 impl World {
     fn new(seed: u64, lie: Option<Lie>, on_lost: OnLost) -> World {
+        World::of(LIMITS, seed, lie, on_lost)
+    }
+
+    fn of(limits: PeerLimits, seed: u64, lie: Option<Lie>, on_lost: OnLost) -> World {
         let settings = Settings {
             peers: vec!["b".to_owned()],
-            peer_limits: BTreeMap::from([("b".to_owned(), LIMITS)]),
+            peer_limits: BTreeMap::from([("b".to_owned(), limits)]),
             ..Settings::default()
         };
         let state = live(0, 1).state().clone();
         let home = Live::begin(state, settings, Arc::new(Easy), "easy", DAWN).unwrap().0;
         let rng = Pcg64Mcg::seed_from_u64(seed);
         let (post, has) = (VecDeque::new(), BTreeMap::new());
-        let mut world = World { home, now: DAWN, rng, lie, post, has };
+        let mut world = World { limits, home, now: DAWN, rng, lie, post, has };
         let actor = Actor { user: "ana".to_owned(), role: Role::User };
         for _ in 0..JOBS {
             // No nodes at home suit it.
@@ -200,9 +205,12 @@ impl World {
         assert_eq!(state.accounts().sum(), 0);
         let there = |phase: Phase<'_>| state.jobs.values().filter(|it| it.phase() == phase).count();
         let (away, doubt) = (there(Phase::Away), there(Phase::Handing));
-        assert!(away + doubt <= LIMITS.max_jobs && doubt <= LIMITS.max_doubt, "{away} {doubt}");
+        assert!(
+            away + doubt <= self.limits.max_jobs && doubt <= self.limits.max_doubt,
+            "{away} {doubt}"
+        );
         let held: i128 = state.accounts().held().map(|(_, held)| held).sum();
-        assert!(held <= i128::from(LIMITS.max_held.0), "{held}");
+        assert!(held <= i128::from(self.limits.max_held.0), "{held}");
     }
 
     fn earned(&self) -> i128 {
@@ -244,6 +252,16 @@ fn what_a_liar_costs_is_at_most_what_it_may_have_at_once() {
         let silent = world.home.state().jobs.values().filter(|job| job.phase() == Phase::Away);
         assert_eq!(silent.count(), 0, "{lie:?}: jobs are there for ever");
     }
+}
+
+/// Two jobs at the peer hold nearly all that may be held for it, and it may have five jobs.
+#[test]
+fn what_jobs_at_a_peer_may_cost_is_bounded() {
+    let limits = PeerLimits { max_held: Money(7_000_000_000), ..LIMITS };
+    let mut world = World::of(limits, 0, Some(Lie::RunsForEver), OnLost::Fail);
+    (0..20).for_each(|_| world.pass(Span(15)));
+    let away = world.home.state().jobs.values().filter(|job| job.phase() == Phase::Away);
+    assert_eq!(away.count(), 2);
 }
 
 #[test]

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use super::super::processes;
 use super::{PROCESSES, Tree, make, write};
 
 const KILL: &str = "cgroup.kill";
@@ -95,7 +94,10 @@ impl Cell {
             // Before Linux 5.14.
             let text = fs::read_to_string(folder.join(PROCESSES)).unwrap_or_default();
             let numbers = text.lines().filter_map(|line| line.trim().parse().ok());
-            numbers.for_each(|pid| processes::send(pid, Signal::KILL));
+            for pid in numbers.filter_map(Pid::from_raw) {
+                // That it is gone already is no error.
+                let _ = kill_process(pid, Signal::KILL);
+            }
         }
     }
 

@@ -24,7 +24,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 pub(super) use self::cell::{Cell, TaskLimits};
-use super::records::at;
+use crate::site::files::{at, folder_name};
 
 /// The cgroup of the daemon itself and of the supervisors.
 const LEAF: &str = "daemon";
@@ -260,7 +260,7 @@ fn pass_on(base: &Path, site: &Path) -> (Controllers, Option<String>) {
 fn name(site: &Path) -> io::Result<String> {
     let about = fs::metadata(site).map_err(|wrong| at(site, &wrong))?;
     let name = site.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let name: String = super::sheet::folder_name(&name).chars().take(100).collect();
+    let name: String = folder_name(&name).chars().take(100).collect();
     Ok(format!("{name}-{:x}-{:x}", about.dev(), about.ino()))
 }
 

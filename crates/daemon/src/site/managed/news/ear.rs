@@ -15,7 +15,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{OFlags, inotify};
 
 use super::{Heard, NewsPlace, bells};
-use crate::site::local::sheet::folder_name;
+use crate::site::files::folder_name;
 use crate::site::managed::spool::{FILES, Spool, Trace, trace};
 use crate::site::managed::tool::{Tool, kill};
 use crate::site::{SiteError, Tag};
