@@ -7,6 +7,7 @@ mod entries;
 mod event;
 mod ledger;
 mod memory;
+mod preempt;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -15,10 +16,7 @@ mod trade;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{
-    Demand, Money, Notice, Place, PoolId, Pools, Preemption, Price, Share, Span, Time, TimeMode,
-    preemption,
-};
+use crate::{Demand, Money, Notice, Place, PoolId, Pools, Price, Share, Span, Time, preemption};
 
 use entries::Entries;
 
@@ -97,11 +95,6 @@ impl<'a> Running<'a> {
     /// What it pays per node and second, by share of its place.
     pub fn prices(&self) -> impl Iterator<Item = Price> + 'a {
         std::iter::once(self.held.price).chain(self.held.further.iter().copied())
-    }
-
-    /// That its nodes will be taken, if it was told so.
-    pub fn notice(&self) -> Option<Notice> {
-        self.held.notice
     }
 
     /// The nodes of `pool` that it holds.
@@ -369,12 +362,6 @@ impl Market {
         self.trade(job).filter(|trade| trade.pool == pool).map(|trade| trade.price)
     }
 
-    /// By how much a job pays less than the list price in a pool, if it is preemptible.
-    fn preemption(&self, job: JobId, pool: PoolId) -> Option<Preemption> {
-        let demand = self.demand(job).filter(|demand| demand.is_preemptible());
-        demand.map(|_| self.pools.preemption(self.pools.pool(pool).site))
-    }
-
     /// What the job pays in a pool per node and second, if it starts now and the price stays.
     fn price(&self, job: JobId, pool: PoolId) -> Price {
         let list = || {
@@ -513,34 +500,6 @@ impl Market {
         }
     }
 
-    fn give_notice(&mut self, job: JobId, leaves: Time) -> Result<(), MarketError> {
-        let wrong = MarketError::State { job };
-        let may = self.demand(job).is_some_and(Demand::is_preemptible) && leaves >= self.now;
-        let held = self.running.get_mut(&job).filter(|_| may).ok_or(wrong)?;
-        let given = match held.notice {
-            Some(before) if before.leaves <= leaves => return Err(wrong),
-            Some(before) => before.given,
-            None => self.now,
-        };
-        held.notice = Some(Notice { given, leaves });
-        Ok(())
-    }
-
-    fn interrupt(&mut self, job: JobId) -> Result<(), MarketError> {
-        match self.lined.remove(&job) {
-            Some(_) => self.entry(job, Phase::Lined)?.phase = Phase::Queued,
-            None => {
-                let cut = self.cut_now(job);
-                let (processors, held) = self.leave(job, Phase::Queued)?;
-                self.settle_all(job, processors, &held, cut.paid());
-                let rest = self.jobs[job.index()].demand.after(cut.progress);
-                rest.into_iter().for_each(|demand| self.jobs[job.index()].demand = demand);
-            }
-        }
-        self.queue.insert(job);
-        Ok(())
-    }
-
     fn refuse(&mut self, job: JobId) -> Result<(), MarketError> {
         self.entry(job, self.before_start(job))?.phase = Phase::Refused;
         self.queue.remove(&job);
@@ -625,23 +584,5 @@ impl Market {
             true => Ok(()),
             false => Err(MarketError::Books("money")),
         }
-    }
-}
-
-impl Price {
-    /// What so many nodes cost for `span`, at most [`Money::MAX`].
-    pub fn of(self, nodes: u32, span: Span) -> Money {
-        match self.0 {
-            0 => Money::ZERO,
-            _ => self * Span(span.0.saturating_mul(i64::from(nodes))),
-        }
-    }
-}
-
-impl Pools {
-    /// What a share costs for `work` seconds of the reference node.
-    fn charge(&self, share: Share, work: Span) -> Money {
-        let pool = self.pool(share.pool);
-        pool.price.of(share.nodes, pool.length_in(TimeMode::WORK, work))
     }
 }

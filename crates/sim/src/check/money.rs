@@ -33,7 +33,7 @@ fn price(market: &Market, job: JobId, share: Share, (since, span): (Time, Span))
     let agreed = market.trade(job).map(|trade| trade.price);
     let nodes = i128::from(share.nodes);
     let site = market.pools().pool(share.pool).site;
-    let discount = match market.demand(job).is_some_and(|demand| demand.is_preemptible()) {
+    let discount = match market.demand(job).is_some_and(tradewind_model::Demand::is_preemptible) {
         true if agreed.is_none() => i128::from(market.pools().preemption(site).discount),
         _ => 0,
     };
