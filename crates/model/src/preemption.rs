@@ -64,7 +64,7 @@ pub struct Notice {
 pub struct RunCut {
     /// For so long it went on from what was kept before.
     pub restart: Span,
-    /// So much of what it did after that is kept; if none is, the restart was in vain, too.
+    /// So much of what it did after that is kept; if none is, the restart is lost, too.
     pub useful: Span,
     /// The same, counted as the job's estimate is.
     pub progress: Span,

@@ -269,7 +269,7 @@ impl<W: World, P: Policy> Engine<W, P> {
         })
     }
 
-    /// The job is told when it has to leave its nodes.
+    /// The job gets notice of when it has to leave its nodes.
     fn give_notice(&mut self, job: JobId, leaves: Time) -> Result<(), SimError> {
         self.happen(Event::Noticed { job, leaves })?;
         self.leaving.push(Reverse((leaves, job, self.attempt(job))));

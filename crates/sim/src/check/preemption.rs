@@ -28,7 +28,7 @@ fn wrong(job: JobId, what: &str) -> Violation {
 impl Notices {
     fn noticed(&mut self, market: &Market, job: JobId, leaves: Time) -> Result<(), Violation> {
         let Some(pools) = self.places.get(&job) else {
-            return Err(wrong(job, "is told to leave nodes that it does not have"));
+            return Err(wrong(job, "has notice to leave nodes that it does not have"));
         };
         let promised = |pool: &PoolId| {
             let site = market.pools().pool(*pool).site;
@@ -36,10 +36,10 @@ impl Notices {
         };
         let promised = pools.iter().map(promised).min().unwrap_or_default();
         if !self.cuts.has(job) && !self.moldable.contains(&job) {
-            return Err(wrong(job, "is told to leave, and is not preemptible"));
+            return Err(wrong(job, "has notice to leave, and is not preemptible"));
         }
         if leaves < market.now() + promised {
-            return Err(wrong(job, "is told to leave too late"));
+            return Err(wrong(job, "gets its notice too late"));
         }
         self.leaves.insert(job, leaves);
         Ok(())

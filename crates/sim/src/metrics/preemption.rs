@@ -1,4 +1,4 @@
-//! What became of preemptible jobs: how often they lost their nodes, and how much of what they used
+//! What happened to preemptible jobs: how often they lost their nodes, and how much of what they used
 //! counts.
 
 use std::collections::BTreeMap;
