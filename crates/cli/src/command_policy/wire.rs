@@ -34,8 +34,6 @@ struct PoolMessage<'a> {
     price: Amount,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     attributes: BTreeMap<&'a str, Property<'a>>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    preemptible: bool,
 }
 
 /// A property of a node or a demand for one.
@@ -172,6 +170,8 @@ pub(super) struct Conditions<'a> {
     minimize: String,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     attributes: BTreeMap<&'a str, Property<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    preemptible: bool,
 }
 
 impl<'a> Conditions<'a> {
