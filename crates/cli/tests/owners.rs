@@ -158,7 +158,8 @@ fn owners_take_nodes_back_from_preemptible_jobs() {
         ("drawn", "`drawn` needs `share`"),
         ("all[checkpoint=often]", "`checkpoint=often` is no span"),
     ] {
-        let output = simulate(&grid, &folder.path().join("wrong"), &["--preemptible", which]);
+        let args = ["--policy", "easy", "--preemptible", which];
+        let output = simulate(&grid, &folder.path().join("wrong"), &args);
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains(wrong), "{}", stderr(&output));
     }
@@ -166,7 +167,8 @@ fn owners_take_nodes_back_from_preemptible_jobs() {
     let small = Path::new(EXAMPLES).join("small.swf");
     let text = read(&grid).replace("small.swf", small.to_str().unwrap());
     std::fs::write(&line, text.replace("start = 0", "market = \"in-line\"")).unwrap();
-    let output = simulate(&line, &folder.path().join("wrong"), &["--preemptible", "all"]);
+    let args = ["--policy", "easy", "--preemptible", "all"];
+    let output = simulate(&line, &folder.path().join("wrong"), &args);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("do not stand in line"), "{}", stderr(&output));
 }

@@ -3,7 +3,7 @@
 //! A site gives such a job notice, and takes its nodes at the end of that time. The job waits again in
 //! its old place, and asks for what is left: [`RunCut`] says how much of a run counts.
 
-use crate::{Demand, JobId, Market, Money, Performance, Place, Pools, SiteId, Span, Time, Times};
+use crate::{Demand, Money, Performance, Place, Pools, SiteId, Span, Time, Times};
 
 /// When a job writes down how far it has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -181,15 +181,6 @@ impl Demand {
             expected: self.expected.map(rest),
             terms: Some(std::sync::Arc::new(terms)),
             ..self.clone()
-        })
-    }
-}
-
-impl Market {
-    /// What would count of the job's run if it lost its nodes now. Nothing of a job that does not run.
-    pub fn cut_now(&self, job: JobId) -> RunCut {
-        self.run_of(job).map_or(RunCut::default(), |run| {
-            run.demand.cut(self.pools(), run.place, (run.start, self.now()), run.notice())
         })
     }
 }

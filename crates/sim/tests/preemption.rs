@@ -92,7 +92,8 @@ fn twin(case: &Case, moments: &BTreeSet<i64>) -> (i64, i64, i64, i64) {
                 let overhead = if done > 0 { restart } else { 0 };
                 return (end, lost, restarts + overhead, paid + used * price);
             }
-            if moments.remove(&now) && told.is_none() {
+            // In the second of its start the policy does not see it run yet.
+            if moments.remove(&now) && told.is_none() && now > start {
                 told = Some(now);
             }
             let worked = (now - start - restart).max(0);

@@ -1,7 +1,7 @@
 //! Jobs that lose their nodes: notices, what is kept, and what is paid for it.
 
 use super::{JobId, Market, MarketError, Phase, Running};
-use crate::{Demand, Notice, PoolId, Preemption, Time};
+use crate::{Demand, Notice, PoolId, Preemption, RunCut, Time};
 
 impl Running<'_> {
     /// That its nodes will be taken, if it was told so.
@@ -11,6 +11,13 @@ impl Running<'_> {
 }
 
 impl Market {
+    /// What would count of the job's run if it lost its nodes now. Nothing of a job that does not run.
+    pub fn cut_now(&self, job: JobId) -> RunCut {
+        self.run_of(job).map_or(RunCut::default(), |run| {
+            run.demand.cut(self.pools(), run.place, (run.start, self.now()), run.notice())
+        })
+    }
+
     /// By how much a job pays less than the list price in a pool, if it is preemptible.
     pub(super) fn preemption(&self, job: JobId, pool: PoolId) -> Option<Preemption> {
         let demand = self.demand(job).filter(|demand| demand.is_preemptible());
