@@ -100,9 +100,12 @@ pub(super) fn entries(workload: &Workload, run: &Run, counted: Counted) -> Vec<E
         *jobs += 1;
     }
     let mean = |preemptible| turned.get(&preemptible).and_then(|(sum, jobs)| quotient(*sum, *jobs));
+    let filled = run.counts.iter().find(|(name, _)| *name == "filled_gaps");
+    let filled = filled.map(|(_, count)| Value::Whole(i128::from(*count)));
     vec![
         entry("preemptible_jobs", Count, Neither, Value::Whole(count as i128)),
         entry("preemptions", Count, Lower, Value::Whole(preemptions as i128)),
+        entry("filled_gaps", Count, Neither, filled),
         entry("preemptible_used_node_s", NodeSeconds, Neither, Value::Whole(sums.all)),
         entry("preemptible_lost_node_s", NodeSeconds, Lower, Value::Whole(sums.lost)),
         entry("preemptible_restarts_node_s", NodeSeconds, Lower, Value::Whole(sums.restarts)),
