@@ -6,6 +6,7 @@
 )]
 
 mod outages;
+mod preemption;
 mod put_off;
 mod worlds;
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tradewind_model::random::{stream, within};
 use tradewind_model::{
-    Admission, Attributes, Guard, Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span,
-    Standing, Time, Times,
+    Admission, Attributes, Guard, Performance, Pool, PoolId, Pools, Preemptible, Preemption, Price,
+    Site, SiteId, Span, Standing, Terms, Time, Times,
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
+use tradewind_sched::policy::gapfill::GapFill;
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sched::policy::{Order, Policy};
@@ -65,7 +66,7 @@ fn pool(index: usize, nodes: u32) -> Pool {
         site: SiteId(0),
         nodes,
         performance: Performance::REFERENCE,
-        price: Price(0),
+        price: Price(3),
         attributes: Attributes::new(),
         admission: Admission::NONE,
         times: Times::Work,
@@ -194,6 +195,22 @@ impl World {
         self
     }
 
+    /// The same with so many of a hundred jobs of the market preemptible, drawn by their numbers, and
+    /// this notice.
+    pub(crate) fn preemptible(mut self, percent: u64, notice: i64, how: Preemptible) -> World {
+        for job in &mut self.workload.jobs {
+            let mut lots = Lots(stream(job.number as u64, "preemptible", 0));
+            if lots.draw(0, 99) < percent as i64 {
+                let preemptible = Some(how);
+                job.terms = Some(Arc::new(Terms { user: job.user, preemptible, ..Terms::NONE }));
+            }
+        }
+        let of = Preemption { notice: Span(notice), discount: 500 };
+        let pools = Pools::clone(&self.workload.pools).with_preemption(vec![of]);
+        self.workload.pools = Arc::new(pools);
+        self
+    }
+
     fn policy(&self) -> Box<dyn Policy> {
         let depth = [Depth::First(0), Depth::First(1), Depth::All][self.policy as usize];
         let order = Order::Arrival;
@@ -211,7 +228,12 @@ impl World {
     }
 
     pub(crate) fn run(&self) -> Run {
-        let mut policy = self.policy();
+        let pools = self.workload.owners.iter().flat_map(|load| load.pools.iter().copied());
+        let mut policy: Box<dyn Policy> =
+            match self.workload.jobs.iter().any(|it| it.preemptible().is_some()) {
+                true => Box::new(GapFill::new(self.policy(), pools)),
+                false => self.policy(),
+            };
         let mut checkers = check::all(policy.promise());
         run(&self.workload, ReplaySettings::default(), policy.as_mut(), &mut checkers).unwrap()
     }

@@ -177,6 +177,9 @@ impl State {
                 self.market.apply(&Event::Refused { job: *job })?;
                 self.over(number, &Finish::Refused(reason.clone()))?;
             }
+            Command::Preempt { .. } => {
+                return Err(ApplyError::Other("a live market takes no nodes back"));
+            }
             Command::Wake { .. } => {}
         }
         Ok(())
