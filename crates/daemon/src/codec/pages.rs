@@ -447,6 +447,7 @@ impl Draft {
         state.market = market.map_err(|error| CodecError(format!("market: {error}")))?;
         state.ledger.accounts = Accounts::of(balances, postings, posted);
         state.jobs.table = JobTable::from(jobs);
+        state.follow_rules();
         Ok((state, pages))
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Attributes, Performance, Pool, Price, Site, SiteId, Times};
+use crate::{Attributes, Performance, Pool, Price, Site, SiteId, TimeMode, Times};
 
 fn submitted(job: u32, processors: u32) -> Event {
     Event::Submitted { job: JobId(job), demand: Demand::new(processors, Span(10)) }

@@ -5,6 +5,7 @@
 use tradewind_model::Time;
 
 use super::{Ledger, LedgerRecord};
+use crate::live::waits::Waits;
 use crate::live::{ApplyError, Live, State};
 
 /// When a market takes up rules that its journal does not have yet.
@@ -19,9 +20,9 @@ pub enum RuleChange {
 
 impl RuleChange {
     /// The latest rules that are known here. 1 charges tasks by the second that they began; 2 counts
-    /// the income of pools; 3 counts what nodes consume, bounds ranges of waits by a ceiling, and
-    /// remembers runs as work, with what tells jobs apart.
-    pub const KNOWN: u32 = 3;
+    /// the income of pools; 3 counts what nodes consume, and remembers runs as work, with what tells jobs
+    /// apart; 4 makes ranges of waits in another way, which learns from rows of these rules only.
+    pub const KNOWN: u32 = 4;
 
     /// After a term of an owner that knows these rules, of a market that daemons own in turn; `None`:
     /// it does not say. Others of its release may follow the journal, too.
@@ -39,10 +40,10 @@ impl State {
         self.ledger.rules.is_some_and(|rules| rules >= version)
     }
 
-    /// What is no part of a snapshot and depends on the rules.
+    /// What a snapshot has that these rules do not know: ranges of waits as earlier releases made them.
     pub(crate) fn follow_rules(&mut self) {
-        if self.has_rules(3) {
-            self.waits.forecaster.keep_ceiling();
+        if !self.has_rules(4) {
+            self.waits = Waits::default();
         }
     }
 }

@@ -58,12 +58,12 @@ fn rules_of_a_later_release_are_refused_in_rows_and_snapshots() {
     let said = state.apply(now, &later.into()).unwrap_err().to_string();
     assert_eq!(
         said,
-        "from here on rules 4 count, and this release knows 3: a later one has written it, use \
+        "from here on rules 5 count, and this release knows 4: a later one has written it, use \
          that release"
     );
     let text = String::from_utf8(Json.state(&older())).unwrap();
     let of = |rules: u32| text.replace(r#""rules":2"#, &format!(r#""rules":{rules}"#));
-    assert!(Json.read_state(Json::VERSION, of(3).as_bytes()).is_ok());
-    let said = Json.read_state(Json::VERSION, of(4).as_bytes()).unwrap_err().to_string();
-    assert!(said.starts_with("rules: from here on rules 4 count"), "{said}");
+    assert!(Json.read_state(Json::VERSION, of(4).as_bytes()).is_ok());
+    let said = Json.read_state(Json::VERSION, of(5).as_bytes()).unwrap_err().to_string();
+    assert!(said.starts_with("rules: from here on rules 5 count"), "{said}");
 }

@@ -38,15 +38,6 @@ const BELOW: usize = 998;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct ScoreClasses {
     pub(super) windows: BTreeMap<ClassKey, ClassScores>,
-    pub(super) ceiling: Ceiling,
-}
-
-/// Whether bounds have a ceiling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Ceiling {
-    #[default]
-    Kept,
-    Without,
 }
 
 /// The scores of a class.
@@ -91,17 +82,13 @@ impl ScoreClasses {
             self.make_room(class);
             self.windows.entry(class).or_default().add(question.at, wait, score);
         }
-        if self.ceiling == Ceiling::Without {
-            return;
-        }
         let beside_requested = self::score(question.requested, wait);
         self.windows.entry(CEILING).or_default().add(question.at, wait, beside_requested);
     }
 
     /// A wait that hardly any job exceeds of which a look-ahead with requested times says as much.
     fn ceiling(&self, question: &Question) -> Span {
-        let is_kept = self.ceiling == Ceiling::Kept;
-        let window = self.windows.get(&CEILING).filter(|_| is_kept).map(|seen| &seen.window);
+        let window = self.windows.get(&CEILING).map(|seen| &seen.window);
         let window = window.filter(|window| window.len() >= ENOUGH);
         let score = window.and_then(|window| window.nth(window.len() * BELOW / 1_000));
         score.map_or(Span::MAX, |score| wait(question.requested, score))

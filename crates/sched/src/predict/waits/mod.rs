@@ -37,7 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{JobId, Span, Time};
 
 pub use binomial::BinomialBounds;
-use classes::{Ceiling, ScoreClasses};
+use classes::ScoreClasses;
 use levels::{BOUNDS, Levels};
 pub use memory::{LevelMemory, OpenMemory, ScoreMemory};
 
@@ -216,18 +216,6 @@ impl<K> Default for WaitForecaster<K> {
 }
 
 impl<K: Copy + Ord> WaitForecaster<K> {
-    /// One that knows nothing and bounds no range by a ceiling, as before there was one: what was
-    /// learned then is learned again in the same way.
-    pub fn without_ceiling() -> WaitForecaster<K> {
-        let classes = ScoreClasses { ceiling: Ceiling::Without, ..ScoreClasses::default() };
-        WaitForecaster { classes, ..WaitForecaster::default() }
-    }
-
-    /// From now on there is a ceiling.
-    pub fn keep_ceiling(&mut self) {
-        self.classes.ceiling = Ceiling::Kept;
-    }
-
     /// Whether enough forecasts have ended for ranges to be relied on.
     pub fn is_informed(&self) -> bool {
         self.results() >= LEAST
@@ -313,7 +301,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
 
     /// Nodes came or went for good, or the scheduler changed: what was learned before counts no more.
     pub fn reset(&mut self) {
-        self.classes = ScoreClasses { ceiling: self.classes.ceiling, ..ScoreClasses::default() };
+        self.classes = ScoreClasses::default();
         self.levels = Levels::default();
         self.started = 0;
         self.open.values_mut().for_each(|open| open.standing = Standing::Outdated);
