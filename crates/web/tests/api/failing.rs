@@ -221,7 +221,7 @@ fn drains(nodes: u32) -> Stage {
 /// Whatever is wrong, it has one name, one moment and one reason: in the list of sites, on top of
 /// pages, in a job that waits for the site's nodes, and as an event.
 #[test]
-fn every_kind_of_failure_is_told_everywhere() {
+fn every_kind_of_failure_is_shown_everywhere() {
     for (name, words, begin) in KINDS {
         let stage = begin();
         let told = until_state(&stage, name);
