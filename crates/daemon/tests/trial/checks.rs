@@ -292,3 +292,7 @@ pub(crate) fn replayed(state: &State, again: &State) -> Check {
     };
     differs.map_or(Ok(()), |what| broken("replayed", format!("{what} differs from a replay")))
 }
+
+pub(crate) fn unsound(wrong: &dyn std::fmt::Display) -> Broken {
+    Broken { checker: "sound", what: wrong.to_string() }
+}

@@ -39,6 +39,8 @@ pub(crate) struct Counts {
     pub(crate) forecasts: u64,
     /// Jobs that ran and were requeued.
     pub(crate) requeued: u64,
+    /// Times that an owner's job was put off for longer than any before.
+    pub(crate) put_off: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -61,6 +63,7 @@ impl std::ops::AddAssign for Counts {
         self.turns += more.turns;
         self.forecasts += more.forecasts;
         self.requeued += more.requeued;
+        self.put_off += more.put_off;
     }
 }
 

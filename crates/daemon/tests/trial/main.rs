@@ -13,6 +13,8 @@ mod daemons;
 mod mutants;
 mod offers;
 mod people;
+mod put_off;
+mod rates;
 mod world;
 
 use std::iter::StepBy;
@@ -82,6 +84,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         turns,
         forecasts,
         requeued,
+        put_off,
         grouped,
     } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
@@ -96,6 +99,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && turns > worlds / 4
         && forecasts > worlds
         && requeued > worlds / 20
+        && put_off > worlds / 10
         && grouped > worlds / 20;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradewind_daemon::live::State;
 use tradewind_daemon::live::money::Accounts;
+use tradewind_daemon::live::outages::bound::PutOffChange;
+use tradewind_daemon::live::record::SiteRecord;
 use tradewind_daemon::live::state::{Happening, Phase, Setback};
-use tradewind_model::Money;
+use tradewind_daemon::live::{Record, State};
+use tradewind_model::{Money, SiteId};
 
 /// A mistake that is made on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +37,13 @@ pub(crate) enum Mutant {
     PaysForABreach,
     /// A task that is to be taken back is stopped, though its work may have begun.
     KillsForAPlan,
+    /// How long the market's jobs have put off owners' jobs is forgotten.
+    ForgetsDelays,
 }
 
 impl Mutant {
     /// All, with the checker that must catch it.
-    pub(crate) const ALL: [(Mutant, &'static str); 12] = [
+    pub(crate) const ALL: [(Mutant, &'static str); 13] = [
         (Mutant::AnswersTooSoon, "kept"),
         (Mutant::HandsInAgain, "once"),
         (Mutant::LosesARow, "replayed"),
@@ -52,6 +56,7 @@ impl Mutant {
         (Mutant::KillsForAPlan, "mercy"),
         (Mutant::ForgetsAnOffer, "offers"),
         (Mutant::PaysForABreach, "offers"),
+        (Mutant::ForgetsDelays, "put-off"),
     ];
 
     /// What it does to the state when the daemon starts.
@@ -89,6 +94,15 @@ impl Mutant {
                 let mut jobs = state.jobs.values_mut();
                 if let Some(job) = jobs.find(|job| job.promise().is_some()) {
                     job.promises.clear();
+                }
+            }
+            Mutant::ForgetsDelays => {
+                for site in 0..2 {
+                    let known = state.put_off_at(SiteId(site));
+                    let left = known.map_or(Vec::new(), |it| it.jobs.keys().cloned().collect());
+                    let change = PutOffChange { began: vec![], paused: vec![], left };
+                    let record = Record::Site(SiteRecord::PutOff { site, change });
+                    state.apply(state.now(), &record).unwrap();
                 }
             }
             Mutant::PaysForABreach => {

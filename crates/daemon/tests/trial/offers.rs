@@ -20,11 +20,11 @@ use crate::world::World;
 /// A market may wait so long for news of a site before it states a breach.
 const SILENCE: Span = Span(60);
 
-/// In half of the worlds more is left to the owners than they are expected to need: offers are kept
-/// all the same.
+/// In half of the worlds more is left to the owners than they are expected to need, and the market's
+/// jobs put them off for a minute at most: offers are kept all the same.
 pub(crate) fn owners_first(seed: u64) -> BTreeMap<String, OwnersFirst> {
     let names: &[&str] = if (seed / 4).is_multiple_of(2) { &["a", "b"] } else { &[] };
-    let first = OwnersFirst { guard: Guard::Spare, max_delay: OwnersFirst::NO_BOUND };
+    let first = OwnersFirst { guard: Guard::Spare, max_delay: Span(60) };
     names.iter().map(|name| ((*name).to_owned(), first)).collect()
 }
 
@@ -115,9 +115,9 @@ fn kept(state: &State, record: &OfferRecord, sites: Option<&[FakeSite]>) -> Chec
     let Some(promise) = job.promise() else {
         return broken("offers", format!("job {} was promised nothing", job.number));
     };
-    let shares = promise.window.place.shares(promise.nodes).zip(&promise.window.prices);
-    let same = shares.zip(job.parts()).all(|((share, price), part)| {
-        share.pool == part.pool && share.nodes == part.nodes && *price == part.price
+    let booked = promise.window.parts(promise.nodes);
+    let same = booked.iter().zip(job.parts()).all(|(it, part)| {
+        (it.share.pool, it.share.nodes, it.price) == (part.pool, part.nodes, part.price)
     });
     if !same || *began > promise.latest() {
         return broken("offers", format!("job {} has another window", job.number));

@@ -12,6 +12,7 @@ use tradewind_daemon::live::{
     Act, ApplyError, Input, Instruction, LineSettings, Live, Make, Record, Settings, State, Step,
 };
 use tradewind_daemon::site::fake::{FakeSite, InjectedFault, LocalJob};
+use tradewind_daemon::site::queued::QueuedJob;
 use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, MemoryStore, StoreFault as DiskFault};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
@@ -22,12 +23,14 @@ use tradewind_model::{
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::{Policy, gridfill};
 
-use crate::checks::{self, Broken};
+use crate::checks::{self, Broken, unsound};
 use crate::codec::Shelf;
 use crate::counts::Counts;
 use crate::mutants::Mutant;
 use crate::offers;
 use crate::people::{self, Promises};
+use crate::put_off::{self, PutOffCheck};
+use crate::rates::Rates;
 
 #[derive(Debug)]
 pub(crate) struct Policies;
@@ -50,25 +53,6 @@ pub(crate) const DAWN: Time = Time(4_000_000_000);
 /// A site has so long to answer before the order is repeated.
 pub(crate) const PATIENCE: Span = Span(30);
 
-/// How often what goes wrong, drawn once for each world: of 1,000 steps.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rates {
-    site: u32,
-    crash: u32,
-    disk: u32,
-    pub(crate) clock: u32,
-    nodes: u32,
-    owner: u32,
-    amnesia: u32,
-    hold: u32,
-    /// Owners change prices and hours.
-    pub(crate) terms: u32,
-    /// A site is cut off for a while.
-    pub(crate) cut: u32,
-    /// Of 1,000 requests, those that ask for windows and accept them.
-    deals: u32,
-}
-
 pub(crate) struct World {
     pub(crate) rng: Pcg64Mcg,
     pub(crate) rates: Rates,
@@ -83,6 +67,10 @@ pub(crate) struct World {
     /// Sites in whose own queues jobs of the market wait.
     in_line: BTreeMap<String, LineSettings>,
     owners_first: BTreeMap<String, OwnersFirst>,
+    /// By site: the owners' waiting jobs.
+    pub(crate) owners_queues: [Vec<QueuedJob>; 2],
+    put_off: PutOffCheck,
+    perhaps_put_off: Option<PutOffCheck>,
     /// What each site's thread has still to say.
     orders: Vec<VecDeque<Instruction>>,
     /// Messages that are on their way to the engine.
@@ -134,34 +122,12 @@ pub(crate) fn sites(pools: &Pools) -> Vec<FakeSite> {
     vec![of(SiteId(0)), of(SiteId(1))]
 }
 
-/// In a quarter of the worlds each: at neither site, at one of them, at both.
-fn in_line(seed: u64) -> BTreeMap<String, LineSettings> {
-    let names: &[&str] = [&[][..], &["a"], &["b"], &["a", "b"]][(seed % 4) as usize];
-    names.iter().map(|name| ((*name).to_owned(), LineSettings::default())).collect()
-}
-
 impl World {
     pub(crate) fn new(seed: u64, mutant: Option<Mutant>) -> World {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let pools = pools(&mut rng);
         let disk = Disk::new(Origin { market: "trial".to_owned(), created: DAWN.0 });
-        let mut rate = |max: u32| match rng.random_range(0..3) {
-            0 => 0,
-            _ => rng.random_range(0..=max),
-        };
-        let rates = Rates {
-            site: rate(200),
-            crash: rate(50),
-            disk: rate(30),
-            clock: rate(20),
-            nodes: rate(40),
-            owner: rate(60),
-            amnesia: rate(10),
-            hold: rate(20),
-            terms: rate(20),
-            cut: rate(20),
-            deals: rate(700),
-        };
+        let rates = Rates::draw(&mut rng);
         let world = World {
             rng,
             rates,
@@ -172,8 +138,11 @@ impl World {
             shelf: Shelf::default(),
             daemon: None,
             sites: sites(&pools),
-            in_line: in_line(seed),
+            in_line: put_off::in_line(seed),
             owners_first: offers::owners_first(seed),
+            owners_queues: Default::default(),
+            put_off: PutOffCheck::default(),
+            perhaps_put_off: None,
             orders: vec![VecDeque::new(), VecDeque::new()],
             inbox: VecDeque::new(),
             told: BTreeMap::new(),
@@ -265,6 +234,9 @@ impl World {
                     self.sites[site].set_local(name, LocalJob { pool, nodes, shown, from, length });
                 }
             }
+        }
+        if self.chance(self.rates.backlog) {
+            put_off::submit(self, site);
         }
         if self.chance(self.rates.hold) {
             let tasks = self.daemon.iter().flat_map(|(live, _)| live.state().tasks.keys());
@@ -366,6 +338,9 @@ impl World {
         let joined = live.join_sites(self.clock()).map_err(|wrong| unsound(&wrong))?;
         step.records.extend(joined.records);
         self.promises.read(live.state());
+        if let Some(it) = self.perhaps_put_off.take().filter(|it| it.fits(live.state())) {
+            self.put_off = it;
+        }
         self.daemon = Some((live, store));
         self.write(&step.records);
         Ok(())
@@ -439,19 +414,26 @@ impl World {
     fn take_in(&mut self) -> Result<(), Broken> {
         let at = self.clock();
         let Some((live, _)) = &mut self.daemon else { return Ok(()) };
-        let mut records = Vec::new();
+        let (mut records, mut put_off) = (Vec::new(), self.put_off.clone());
         let foreseen = people::foreseen(live);
         let inputs = std::iter::once(Input::Tick).chain(self.inbox.drain(..)).chain([foreseen]);
         for input in inputs {
             if let Input::Answered { tag, act, .. } = &input {
                 self.told.remove(&(tag.clone(), *act));
             }
+            let surveyed = put_off::surveyed(&input);
             let step = live.step(at, input);
             records.extend(step.map_err(|wrong: ApplyError| unsound(&wrong))?.records);
+            surveyed.map_or(Ok(()), |surveyed| put_off.took(live, surveyed))?;
         }
-        if self.write(&records)
-            && let Some((live, _)) = &self.daemon
-        {
+        let is_written = self.write(&records);
+        // What failed may be written all the same.
+        self.perhaps_put_off = (!is_written).then(|| put_off.clone());
+        if is_written {
+            self.counts.put_off += u64::from(put_off.longest > self.put_off.longest);
+            self.put_off = put_off;
+        }
+        if is_written && let Some((live, _)) = &self.daemon {
             offers::stated(live.state(), at)?;
             self.kept_offers(&records)?;
         }
@@ -550,6 +532,7 @@ impl World {
                 (0..4).for_each(|node| site.mend_node(pool, node));
             }
             ["p", "q", "r"].iter().for_each(|name| site.end_local(name));
+            site.set_queue(Vec::new());
             site.release();
         }
         let mut last = Ok(());
@@ -591,8 +574,4 @@ impl World {
             self.talk(site);
         }
     }
-}
-
-pub(crate) fn unsound(wrong: &dyn std::fmt::Display) -> Broken {
-    Broken { checker: "sound", what: wrong.to_string() }
 }

@@ -17,10 +17,10 @@ use tradewind_model::{Money, SiteId, Span, Time};
 
 use super::Mutant;
 use super::database::{Database, Fault, LEASE, Session};
-use crate::checks::{self, Broken};
+use crate::checks::{self, Broken, unsound};
 use crate::codec::Shelf;
 use crate::people::{self, Promises};
-use crate::world::{DAWN, PATIENCE, Policies, pools, sites, unsound};
+use crate::world::{DAWN, PATIENCE, Policies, pools, sites};
 
 /// What is left of a task at a cluster is cleared away after this time.
 const SWEPT: Span = Span(3_600);
