@@ -68,6 +68,17 @@ PartitionName=main Nodes=$1[1-$nodes] Default=YES MaxTime=INFINITE DefaultTime=1
 CONF
 }
 
+# vacant NAME PORT: a cluster on the ports of another one would be taken for that one by all commands,
+# and its end would cancel the other's jobs.
+vacant() {
+    local port
+    for port in $(seq "$2" $(($2 + nodes))); do
+        if (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+            fail "$1: port $port is in use: choose others with PORT="
+        fi
+    done
+}
+
 # launch NAME: its daemons, and waits until all of its nodes are idle.
 launch() {
     local name=$1 home=$folder/$1 number
@@ -79,7 +90,7 @@ launch() {
     done
     for _ in $(seq 300); do
         kill -0 "$controller" 2>/dev/null || break
-        if [ "$(sinfo -h -N -o %T 2>/dev/null | grep -cx idle)" -eq "$nodes" ]; then
+        if [ -s "$home/run/slurmctld.pid" ] && [ "$(sinfo -h -N -o %T 2>/dev/null | grep -cx idle)" -eq "$nodes" ]; then
             echo "$name: $nodes nodes, SLURM_CONF=$SLURM_CONF"
             return
         fi
@@ -94,6 +105,8 @@ halt() {
     local home=$folder/$1 jobs pid
     export SLURM_CONF=$home/slurm.conf
     [ -f "$SLURM_CONF" ] || return 0
+    # Without a controller of its own, the answers would be another's.
+    kill -0 "$(cat "$home/run/slurmctld.pid" 2>/dev/null)" 2>/dev/null || return 0
     for _ in $(seq 50); do
         jobs=$(squeue -h -o %i 2>/dev/null || true)
         [ -n "$jobs" ] || break
@@ -116,6 +129,7 @@ start)
     [ ! -e "$folder" ] || fail "$folder is there already: scripts/clusters.sh stop $folder"
     port=${PORT:-17000}
     for name in "${clusters[@]}"; do
+        vacant "$name" "$port"
         configure "$name" "$port"
         port=$((port + 1000))
     done

@@ -22,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 OVER = 600  # seconds that a job works which is ended at its limit
+# No job of the owners ends so by itself: a world in which one does says nothing.
+LOST = "CANCELLED", "FAILED", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_MEMORY"
 NAMES = "alpha", "beta", "gamma"  # without us, with us, without us
 
 
@@ -61,7 +63,7 @@ class Cluster:
     def __init__(self, folder, name):
         self.name = name
         self.environment = {**os.environ, "SLURM_CONF": f"{folder}/{name}/slurm.conf", "TZ": "UTC"}
-        self.ids, self.seen = {}, {}
+        self.ids, self.seen, self.lost = {}, {}, {}
         self.submitting = threading.Lock()
 
     def say(self, *words):
@@ -82,10 +84,14 @@ class Cluster:
         self.say("scontrol", "update", "PartitionName=main", f"State={'UP' if is_open else 'DOWN'}")
 
     def look(self):
-        """Submissions and starts of all jobs that Slurm still knows."""
+        """Submissions and starts of all jobs that Slurm still knows.
+
+        Of a job that was cancelled while it waited, Slurm gives the moment of that as its start."""
         said, _ = self.say("squeue", "-h", "-t", "all", "-o", "%i|%V|%S|%T")
         for line in said.splitlines():
             name, submitted, start, state = line.split("|")
+            if name in self.ids and state in LOST:
+                self.lost[name] = state
             if name in self.ids and state not in ("PENDING", "CONFIGURING") and start != "N/A":
                 self.seen[name] = (moment(submitted), moment(start))
 
@@ -275,6 +281,9 @@ def world(args):
     stop.set()
     polling.result()
     market.stop()
+    lost = {it.name: it.lost for it in clusters if it.lost}
+    if lost:
+        raise SystemExit(f"jobs of the owners did not end by themselves: {lost}")
     rows = []
     for place in range(len(owners)):
         row = {**owners[place]}

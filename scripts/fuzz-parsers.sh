@@ -8,11 +8,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 targets=("$@")
-[ "${#targets[@]}" -gt 0 ] || targets=(files submissions sites journal peers)
+[ "${#targets[@]}" -gt 0 ] || targets=(files submissions sites journal peers commands)
 seconds=$((${MINUTES:-1} * 60))
 host=$(rustc -vV | sed -n 's/^host: //p')
 out=target/fuzzing
 mkdir -p "$out/found"
+# Some targets write files.
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 
 # What libFuzzer watches; the flags are of LLVM and work with the stable compiler.
 watch="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"

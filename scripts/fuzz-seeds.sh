@@ -23,13 +23,24 @@ files)
     with '\x03' $(git ls-files '*.csv' | head -20)
     with '\x04' $(git ls-files '*.swf' | head -20)
     with '\x06' crates/io/tests/sacct/samples/*.txt
+    with '\x07' $(grep -lE '^time,' $(git ls-files '*.csv')) fuzz/seeds/series.csv
+    # Whole, and with the end of a piece in the middle.
+    with '\x08\x00' $(git ls-files '*.swf' | head -20)
+    with '\x08\x81' $(git ls-files '*.swf' | head -20)
     ;;
 submissions)
     with '\x01' $(git ls-files 'examples/*.sh' 'crates/cli/tests/*.sh' 'scripts/*.sh' | head -80)
     lines fuzz/seeds/submissions.txt
     ;;
 sites) plain crates/daemon/src/site/slurm/samples/* fuzz/seeds/spool.txt fuzz/seeds/qstat.xml ;;
-journal) lines crates/daemon/src/codec/golden/records-1.jsonl ;;
+journal)
+    lines crates/daemon/src/codec/golden/records-1.jsonl
+    plain fuzz/seeds/archive.txt
+    ;;
+commands)
+    with '\x00' fuzz/seeds/people.csv
+    lines fuzz/seeds/commands.txt
+    ;;
 peers)
     lines fuzz/seeds/peers.jsonl
     # All of them one after the other: a whole hand-over.

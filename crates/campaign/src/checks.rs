@@ -5,7 +5,7 @@ use tradewind_io::campaign::Workload;
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::workload::WorkloadFiles;
-use crate::{model, moldable};
+use crate::{model, moldable, preemptible};
 
 /// What options say of a workload must fit together.
 ///
@@ -22,6 +22,14 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
     }
     if let Some((message, hint)) = workload.moldable.as_deref().and_then(moldable::objection) {
         return Err(Failure::usage(message).hint(hint));
+    }
+    let preemptible = workload.preemptible.as_deref();
+    if let Some((message, hint)) = preemptible.and_then(preemptible::objection) {
+        return Err(Failure::usage(message).hint(hint));
+    }
+    if preemptible.is_some() && (workload.moldable.is_some() || workload.memory.is_some()) {
+        let failure = Failure::usage("preemptible jobs have one shape, and whole nodes");
+        return Err(failure.hint("leave out `--moldable` and `--memory`, or `--preemptible`"));
     }
     if workload.model.is_some() && workload.procs.is_none() && workload.grid.is_none() {
         let failure = Failure::usage("a model needs the machine's size");

@@ -20,6 +20,7 @@ pub mod moldable;
 mod owners;
 pub mod plan;
 pub mod policy;
+pub mod preemptible;
 pub mod replay;
 pub mod rows;
 pub mod rules;

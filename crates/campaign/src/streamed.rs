@@ -77,9 +77,9 @@ fn policy_of(run: &Run) -> Option<&PolicySpec> {
 
 fn is_one_plain_log(spec: &Spec) -> bool {
     let Spec { logs, model, users, grid, outages, side, from, to, squeeze, .. } = spec;
-    let Spec { homes, dependencies, keep_to, memory, moldable, nodes, .. } = spec;
+    let Spec { homes, dependencies, keep_to, memory, moldable, preemptible, nodes, .. } = spec;
     logs.len() == 1
-        && [model, grid, outages, side, moldable].into_iter().all(Option::is_none)
+        && [model, grid, outages, side, moldable, preemptible].into_iter().all(Option::is_none)
         && (users, squeeze, homes, nodes) == (&None, &None, &None, &None)
         && (from, to, dependencies, memory) == (&None, &None, &None, &None)
         && keep_to.is_empty()

@@ -9,7 +9,7 @@ use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
 use tradewind_io::{digest, grid, swf};
-use tradewind_model::{Admission, Attribute, Performance, Pools, Terms, Time};
+use tradewind_model::{Admission, Attribute, Performance, Pools, Standing, Terms, Time};
 use tradewind_sim::load;
 use tradewind_sim::workload::{self, LogJob, Workload};
 
@@ -20,7 +20,7 @@ use crate::plan::Run;
 use crate::policy::{Layout, PolicySpec};
 use crate::sites::{self, Asking, Sites};
 use crate::streamed::{self, LogFacts};
-use crate::{model, moldable, rules};
+use crate::{model, moldable, preemptible, rules};
 
 /// The files of one workload, and their content once it was asked for.
 pub struct WorkloadFiles<'a> {
@@ -309,9 +309,16 @@ impl<'a> WorkloadFiles<'a> {
             let processors = workload.processors();
             moldable::read(law)?.apply(&mut workload.jobs, processors, seed);
         }
+        if let Some(rule) = &self.spec.preemptible {
+            let records = logs.iter().flat_map(|log| log.jobs.iter().chain(&log.undated));
+            let queues: Vec<i64> = records.map(|record| record.queue).collect();
+            let queue = |source: usize| queues.get(source).copied();
+            preemptible::read(rule)?.apply(&mut workload.jobs, queue, seed);
+        }
         let by = self.spec.dependencies;
         let linked = by.map(|by| links::link(&mut workload, &logs, by)).transpose()?;
         workload.owners = machine.sites.owners(&workload.pools);
+        self.no_line(&workload)?;
         workload.outages = machine.sites.outages(seed, &workload);
         self.policy_suits(run, &workload)?;
         let jobs = match jobs {
@@ -368,6 +375,17 @@ impl<'a> WorkloadFiles<'a> {
             let failure = Failure::usage(format!("{name}: policy `{text}` {why}"));
             Err(failure.hint("use `easy[backfill=shortest]` with `--estimate learned`"))
         })
+    }
+
+    /// Owners take nodes back only where the market's jobs are behind their queue.
+    fn no_line(&self, workload: &Workload) -> Result<(), Failure> {
+        let in_line = |load: &tradewind_sim::owners::OwnersLoad| load.market == Standing::InLine;
+        if self.spec.preemptible.is_none() || !workload.owners.iter().any(in_line) {
+            return Ok(());
+        }
+        let name = &self.spec.name;
+        let message = format!("{name}: preemptible jobs do not stand in line with the owners'");
+        Err(Failure::usage(message).hint("write `market = \"behind\"` in the grid file"))
     }
 
     /// The rules of pyss know no owners.

@@ -123,3 +123,52 @@ fn mistakes_name_file_line_field_and_remedy() {
     assert!(wide.contains("wider than the widest pool, 4 nodes"), "{wide}");
     assert!(wide.contains("grid.toml:5: ") && wide.contains("`wider = \"drop\"`"), "{wide}");
 }
+
+/// The values of a measure without and with preemptible jobs, by policy.
+#[test]
+fn owners_take_nodes_back_from_preemptible_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let grid = Path::new(EXAMPLES).join("preemptible.toml");
+    let policies = ["easy", "conservative", "css", "fcfs"];
+    let all = policies.join(",");
+    let summary = |name: &str, which: &str, policy: &str| -> Value {
+        let out = folder.path().join(name);
+        if !out.exists() {
+            let args = ["--policy", &all, "--preemptible", which, "--seed", "1"];
+            let output = simulate(&grid, &out, &args);
+            assert!(output.status.success(), "{}", stderr(&output));
+        }
+        serde_json::from_str(&read(&out.join(policy).join("summary.json"))).unwrap()
+    };
+    for policy in policies {
+        let none = summary("none", "drawn[share=0]", policy);
+        let kept = summary("kept", "all[checkpoint=10m,restart=30s]", policy);
+        let lost = summary("lost", "all", policy);
+        let of = |summary: &Value, name: &str| summary[name].as_f64().unwrap();
+        assert!(none["preemptions"].is_null(), "{none}");
+        assert!(of(&kept, "preemptions") > 0.0, "{policy}: {kept}");
+        let wait = |summary: &Value| of(summary, "owners_mean_wait_s");
+        assert!(wait(&kept) < wait(&none) && wait(&lost) < wait(&none), "{policy}");
+        let useful = |summary: &Value| of(summary, "preemptible_useful_share");
+        assert!(useful(&lost) < useful(&kept) && useful(&kept) <= 1.0, "{policy}");
+        assert!(of(&kept, "total_cost") < of(&none, "total_cost"), "{policy}: a discount");
+    }
+    for (which, wrong) in [
+        ("some", "there are no preemptible jobs `some`"),
+        ("drawn", "`drawn` needs `share`"),
+        ("all[checkpoint=often]", "`checkpoint=often` is no span"),
+    ] {
+        let args = ["--policy", "easy", "--preemptible", which];
+        let output = simulate(&grid, &folder.path().join("wrong"), &args);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(wrong), "{}", stderr(&output));
+    }
+    let line = folder.path().join("line.toml");
+    let small = Path::new(EXAMPLES).join("small.swf");
+    let text = read(&grid).replace("small.swf", small.to_str().unwrap());
+    std::fs::write(&line, text.replace("start = 0", "market = \"in-line\"")).unwrap();
+    let args = ["--policy", "easy", "--preemptible", "all"];
+    let output = simulate(&line, &folder.path().join("wrong"), &args);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("do not stand in line"), "{}", stderr(&output));
+}

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
+use tradewind_daemon::journal::prove;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::site_health::SiteState;
-use tradewind_daemon::live::state::{Finish, Phase, State};
+use tradewind_daemon::live::state::{Finish, Phase, State, TaskReport};
 use tradewind_daemon::live::{Ask, Make, Settings};
 use tradewind_daemon::site::{
     Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
@@ -44,6 +45,12 @@ enum Mood {
     HangsInSubmit,
     /// There is no way to it.
     Gone,
+    /// What is submitted waits in its queue.
+    Queues,
+}
+
+fn running() -> Seen {
+    Seen::Running { since: now(), nodes: vec!["n1".to_owned()] }
 }
 
 /// How it behaves, and the tasks that it has.
@@ -81,6 +88,19 @@ impl Cluster {
         }
     }
 
+    fn mood(&self) -> Mood {
+        self.0.0.lock().unwrap().0
+    }
+
+    /// What waits begins.
+    fn begin(&self) {
+        self.0.0.lock().unwrap().1.values_mut().for_each(|seen| *seen = running());
+    }
+
+    fn tasks(&self) -> usize {
+        self.0.0.lock().unwrap().1.len()
+    }
+
     /// The task ends, whether the site answers or not.
     fn end(&self, job: u64) {
         for (_, seen) in self.0.0.lock().unwrap().1.iter_mut().filter(|(tag, _)| tag.job == job) {
@@ -112,9 +132,10 @@ impl Site for Driven {
         Ok(Survey { pools, tasks, ..Survey::default() })
     }
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
+        let queues = self.cluster.mood() == Mood::Queues;
+        let seen = if queues { Seen::Waiting } else { running() };
         self.cluster.call(&[Mood::Hangs, Mood::HangsInSubmit], |tasks| {
-            let running = Seen::Running { since: now(), nodes: vec!["n1".to_owned()] };
-            tasks.entry(order.tag.clone()).or_insert(running);
+            tasks.entry(order.tag.clone()).or_insert(seen);
         })
     }
     fn go(&mut self, _: &Tag, _: &Go) -> Result<(), SiteError> {
@@ -368,4 +389,43 @@ fn a_site_that_was_never_surveyed_gets_no_jobs() {
     market.sites[0].be(Mood::Good);
     market.until("it runs", |state| state.jobs[&1].began().is_some());
     market.stop();
+}
+
+/// While nothing can be written, jobs are shown as they are. What a site knows of an end stays there
+/// until it is written down: a death of the daemon by then loses nothing.
+#[test]
+fn on_a_full_disk_starts_and_ends_are_seen() {
+    for restarts in [false, true] {
+        let mut market = Market::new([Mood::Queues, Mood::Queues]);
+        market.until_state(0, SiteState::Up);
+        market.submit(1);
+        let is_queued =
+            |state: &State| state.tasks.values().any(|it| it.known != TaskReport::Nothing);
+        market.until("the task is at its site", is_queued);
+        market.disk.fill();
+        market.sites.iter().for_each(Cluster::begin);
+        market.until("it runs", |state| state.jobs[&1].began().is_some());
+        assert!(market.engine.handle.gauges().is_read_only());
+        market.sites.iter().for_each(|site| site.end(1));
+        let is_over = |state: &State| state.jobs[&1].phase() == Phase::Over(&Finish::Completed);
+        market.until("it is over", is_over);
+        if restarts {
+            market = market.restart();
+            market.until("it is over again", is_over);
+        }
+        // Some surveys come meanwhile.
+        sleep(Duration::from_millis(300));
+        assert_eq!(
+            market.sites.iter().map(Cluster::tasks).sum::<usize>(),
+            1,
+            "it is not forgotten"
+        );
+        market.disk.make_room();
+        let is_settled = |state: &State| state.tasks.is_empty();
+        market.until("the task is forgotten", is_settled);
+        assert_eq!(market.sites.iter().map(Cluster::tasks).sum::<usize>(), 0);
+        let disk = market.disk.clone();
+        market.stop();
+        prove(&mut disk.open().unwrap(), &Json).unwrap();
+    }
 }

@@ -33,7 +33,8 @@ fn good() -> Value {
 /// Whether the schema and the reader take the document.
 fn verdicts(schema: &jsonschema::Validator, document: &Value) -> (bool, bool) {
     let input = Input::new("x.json", document.to_string());
-    let checks = Checks { policy: &|_| None, model: &|_| None, moldable: &|_| None };
+    let checks =
+        Checks { policy: &|_| None, model: &|_| None, moldable: &|_| None, preemptible: &|_| None };
     (schema.is_valid(document), campaign::parse(&input, checks).is_ok())
 }
 

@@ -62,7 +62,12 @@ fn good_documents_pass_both() {
     assert_eq!(verdicts(&schema, &good()), (true, true));
     let plain = json!({"site": [{"name": "a", "pool": [{"name": "a", "nodes": 1}], "load": {}}]});
     assert_eq!(verdicts(&schema, &plain), (true, true));
-    for example in ["examples/grid.toml", "examples/edg.toml", "examples/owners.toml"] {
+    for example in [
+        "examples/grid.toml",
+        "examples/edg.toml",
+        "examples/owners.toml",
+        "examples/preemptible.toml",
+    ] {
         let example = read(example);
         assert!(grid::parse(&Input::new("grid.toml", example.clone())).is_ok());
         let document = Value::Object(toml::from_str(&example).unwrap());

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, Criterion, Money, Performance, Price, Request, Shapes, SiteId, Span, Spread,
-    TaskGroup, Time, TimeMode,
+    Attributes, Criterion, Money, Performance, Preemptible, Price, Request, Shapes, SiteId, Span,
+    Spread, TaskGroup, Time, TimeMode,
 };
 
 /// What a job asks for.
@@ -166,6 +166,8 @@ pub struct Terms {
     /// of all groups, and its estimate is the longest of theirs. Such jobs get windows
     /// ([`Demand::request`]); no policy starts them.
     pub groups: Option<Arc<[TaskGroup]>>,
+    /// Whether its nodes may be taken away, and what it keeps then.
+    pub preemptible: Option<Preemptible>,
 }
 
 impl Terms {
@@ -187,5 +189,6 @@ impl Terms {
         spread: Spread::Grid,
         shapes: None,
         groups: None,
+        preemptible: None,
     };
 }

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attribute, Attributes, Demand, Longest, Performance, Power, Price, Rates, Site, SiteId, Span,
-    TimeMode, Times,
+    Attribute, Attributes, Demand, Longest, Performance, Power, Preemption, Price, Rates, Site,
+    SiteId, Span, TimeMode, Times,
 };
 
 /// A pool's place in its [`Pools`], from 0.
@@ -116,6 +116,8 @@ pub struct Pools {
     pub(crate) rates: Option<Arc<Rates>>,
     /// By pool, in KiB.
     memory: Option<Arc<[u32]>>,
+    /// By site.
+    pub(crate) preemption: Option<Arc<[Preemption]>>,
 }
 
 /// Why sites and pools do not make a grid.
@@ -170,7 +172,8 @@ impl Pools {
         match u32::try_from(nodes) {
             Ok(0) => Err(PoolsError::Empty),
             Ok(nodes) if nodes <= Self::MAX_NODES => {
-                Ok(Pools { sites, pools, nodes, power: None, rates: None, memory: None })
+                let (power, rates, memory, preemption) = (None, None, None, None);
+                Ok(Pools { sites, pools, nodes, power, rates, memory, preemption })
             }
             _ => Err(PoolsError::TooMany),
         }
@@ -191,7 +194,8 @@ impl Pools {
         };
         let sites = vec![Site { name: "cluster".to_owned() }];
         let nodes = pool.nodes;
-        Pools { sites, nodes, pools: vec![pool], power: None, rates: None, memory: None }
+        let (pools, power, rates, memory, preemption) = (vec![pool], None, None, None, None);
+        Pools { sites, nodes, pools, power, rates, memory, preemption }
     }
 
     /// One site of `count` equal shared nodes: each is a pool of `processors` reference processors,

@@ -29,12 +29,14 @@ pub struct Claimant {
     pub process: String,
     /// For how long a lease is.
     pub length: Duration,
+    /// The latest rules of counting that it knows.
+    pub knows: u32,
 }
 
 impl Claimant {
     /// As the table has it.
     pub(crate) fn holder(&self) -> String {
-        format!("{}/{}", self.folder, self.process)
+        format!("{}/{}/{}", self.folder, self.process, self.knows)
     }
 
     pub(crate) fn milliseconds(&self) -> i64 {
@@ -59,6 +61,11 @@ impl LeaseRow {
         let row = client.query_one(ask, &[])?;
         let (runs, was_set): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
         Ok(LeaseRow { runs, ran_out: was_set && !runs, holder: row.try_get(2)? })
+    }
+
+    /// The latest rules that the holder knows; `None`: earlier releases did not say so.
+    pub(crate) fn knows(&self) -> Option<u32> {
+        self.holder.split('/').nth(2)?.parse().ok()
     }
 
     /// Whether it is of an earlier process of the same folder.

@@ -173,6 +173,8 @@ pub(crate) struct Raised {
     /// Of the term: at least the second since 1970 in which it began, so that a journal which was
     /// restored or moved begins above what sites have seen.
     pub(crate) term: u64,
+    /// The latest rules that the owner before knew; `None`: it did not say.
+    pub(crate) before: Option<u32>,
 }
 
 /// Raises the epoch, and gives the claimant its lease; returns the new epoch. What writes with an
@@ -204,6 +206,7 @@ pub(crate) fn raise(
     let length = claimant.map_or(0, Claimant::milliseconds);
     let folder = claimant.map(|it| it.folder.as_str()).unwrap_or_default();
     let anyway = claim != Claim::IfFree;
+    let before = LeaseRow::read(client).map_err(|wrong| explain(name, 0, &wrong))?.knows();
     let raised = client.query_opt(raise, &[&seen, &holder, &length, &anyway, &folder]);
     let numbers = |row: postgres::Row| -> Result<(i64, i64), Error> {
         Ok((row.try_get(0)?, row.try_get(1)?))
@@ -212,7 +215,7 @@ pub(crate) fn raise(
     match (raised.map_err(|wrong| explain(name, 0, &wrong))?, claim) {
         (Some((epoch, term)), _) => {
             let number = |it: i64| u64::try_from(it).unwrap_or(0);
-            Ok(Raised { epoch: number(epoch), term: number(term) })
+            Ok(Raised { epoch: number(epoch), term: number(term), before })
         }
         (None, Claim::Again(ours)) => {
             is_ours(client, name, ours)?;

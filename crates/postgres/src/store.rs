@@ -180,6 +180,15 @@ impl Postgres {
         }
     }
 
+    /// The latest rules of counting that the owner before this opening knew; `None`: it did not say,
+    /// as owners of earlier releases, or there was none.
+    pub fn known_before(&self) -> Option<u32> {
+        match self.mode {
+            Mode::Writing { raised, .. } => raised.before,
+            Mode::Looking | Mode::Unsure => None,
+        }
+    }
+
     /// The segments of old rows, in the order of their rows.
     ///
     /// # Errors

@@ -101,7 +101,7 @@ fn follow(market: &mut Market, commands: &[Command]) {
             Command::Trade { job, trade } => Event::Traded { job, trade },
             Command::Start { job, place } => Event::Started { job, place },
             Command::Refuse { job, .. } => Event::Refused { job },
-            Command::Wake { .. } => continue,
+            Command::Preempt { .. } | Command::Wake { .. } => continue,
         };
         tell(market, &event);
     }

@@ -158,7 +158,7 @@ impl World {
                 self.add(at.0.unsigned_abs());
                 self.wake = Some(at);
             }
-            Command::Trade { .. } => {}
+            Command::Preempt { .. } | Command::Trade { .. } => {}
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ impl World {
                     self.running.push(Reverse((now + self.runs[job.index()], job)));
                 }
                 Command::Wake { at } => self.wake = Some(at),
-                Command::Refuse { .. } | Command::Trade { .. } => {}
+                Command::Preempt { .. } | Command::Refuse { .. } | Command::Trade { .. } => {}
             }
         }
         Ok(())

@@ -133,6 +133,8 @@ pub(crate) struct Engine<W, P> {
     pub(crate) world: W,
     ends: BinaryHeap<Reverse<End>>,
     turns: BinaryHeap<Reverse<(Time, OutageTurn, OutageId)>>,
+    /// When jobs leave that were given notice, each with its start.
+    leaving: BinaryHeap<Reverse<(Time, JobId, u32)>>,
     /// What should have begun, and waits for nodes; called off, as far as policies know.
     late: Vec<Outage>,
     pub(crate) wake: Option<Time>,
@@ -159,6 +161,7 @@ impl<W: World, P: Policy> Engine<W, P> {
             world,
             ends: BinaryHeap::new(),
             turns: BinaryHeap::new(),
+            leaving: BinaryHeap::new(),
             late: Vec::new(),
             wake: None,
             started: 0,
@@ -176,7 +179,8 @@ impl<W: World, P: Policy> Engine<W, P> {
         let now = self.market.now();
         let submit = self.world.next_job().map(|at| at.max(now));
         let end = self.ends.peek().map(|Reverse(end)| end.at);
-        let work = earlier(submit, end);
+        let leaves = self.leaving.peek().map(|Reverse((at, ..))| *at);
+        let work = earlier(submit, earlier(end, leaves));
         if work.is_none() && self.market.queue().len() == 0 && self.world.is_over(self.wake) {
             return None; // outages alone are of no interest
         }
@@ -205,6 +209,7 @@ impl<W: World, P: Policy> Engine<W, P> {
         while let Some(end) = self.pop_end(self.market.now()) {
             self.end(end)?;
         }
+        self.leave()?;
         // An outage that waits for nodes has them before the site's next job.
         while let Some(event) = self.world.end_of_owners(&self.market) {
             self.happen(event)?;
@@ -221,6 +226,7 @@ impl<W: World, P: Policy> Engine<W, P> {
         while let Some(event) = self.world.of_owners(&self.market) {
             match event {
                 Event::Started { job, place } => self.start_by_site(job, place)?,
+                Event::Noticed { job, leaves } => self.give_notice(job, leaves)?,
                 event => self.happen(event)?,
             }
         }
@@ -261,6 +267,34 @@ impl<W: World, P: Policy> Engine<W, P> {
             Some(pool) => Event::Released { job, pool },
             None => Event::Ended { job },
         })
+    }
+
+    /// The job gets notice of when it has to leave its nodes.
+    fn give_notice(&mut self, job: JobId, leaves: Time) -> Result<(), SimError> {
+        self.happen(Event::Noticed { job, leaves })?;
+        self.leaving.push(Reverse((leaves, job, self.attempt(job))));
+        Ok(())
+    }
+
+    /// A policy takes the job's nodes, after the notice of its sites.
+    fn preempt(&mut self, job: JobId) -> Result<(), SimError> {
+        let run = self.market.run_of(job);
+        let notice = run.map(|run| self.market.pools().notice(run.place, run.demand.processors));
+        self.give_notice(job, self.market.now() + notice.unwrap_or_default())
+    }
+
+    /// Jobs whose notice is over leave their nodes.
+    pub(crate) fn leave(&mut self) -> Result<(), SimError> {
+        while let Some(Reverse((at, job, attempt))) = self.leaving.peek().copied()
+            && at <= self.market.now()
+        {
+            self.leaving.pop();
+            if self.attempt(job) == attempt && self.market.run_of(job).is_some() {
+                *self.attempts.entry(job).or_default() += 1;
+                self.happen(Event::Interrupted { job })?;
+            }
+        }
+        Ok(())
     }
 
     /// Nodes of which it becomes known now that they will be missing, that are gone now, and that
@@ -384,6 +418,7 @@ impl<W: World, P: Policy> Engine<W, P> {
             match command {
                 Command::Trade { job, trade } => self.happen(Event::Traded { job, trade })?,
                 Command::Start { job, place } => self.start(job, place)?,
+                Command::Preempt { job } => self.preempt(job)?,
                 Command::Refuse { job, reason } => {
                     self.happen(Event::Refused { job })?;
                     self.world.refused(&self.market, job, reason);

@@ -37,7 +37,7 @@ pub mod worlds;
 pub use engine::SimError;
 pub use estimate::Estimate;
 pub use replay::{ReplaySettings, Semantics, run};
-pub use result::{Lost, Ran, Run, Struck};
+pub use result::{LossCause, Lost, Ran, Run, Struck};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

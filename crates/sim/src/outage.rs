@@ -1,6 +1,6 @@
 //! Nodes that are missing for a while: the owner's own load, maintenance, failures.
 
-use tradewind_model::{Cause, Horizon, JobId, Market, Outage, Pools, Profile, Span, Time};
+use tradewind_model::{Cause, Horizon, JobId, Market, Outage, Pools, Profile, Running, Span, Time};
 
 use crate::workload::{Job, Workload};
 
@@ -83,9 +83,10 @@ pub(crate) fn victim(market: &Market, closure: &Outage, hit: &[JobId]) -> Option
     if market.free_in(closure.pool) >= closure.nodes {
         return None;
     }
-    // The job that started last loses least.
+    // Preemptible jobs first; the job that started last loses least.
     let running = market.running().filter(|job| job.nodes_in(closure.pool) > 0);
-    running.max_by_key(|job| (job.start, job.job)).map(|job| job.job)
+    let key = |job: &Running<'_>| (job.demand.is_preemptible(), job.start, job.job);
+    running.max_by_key(key).map(|job| job.job)
 }
 
 /// The jobs that hold the nodes that break; see [`Cause::Failure`].

@@ -133,17 +133,19 @@ fn holds(workload: &Workload, run: &Run) -> Vec<Hold> {
     let pools = &workload.pools;
     for (holder, (job, ran)) in workload.jobs.iter().zip(&run.jobs).enumerate() {
         let Ran { start, ref place, .. } = *ran;
+        let kept = run.kept.get(&holder).copied().unwrap_or_default();
         let shares = place.shares(job.processors).filter(|_| ran.refused.is_none());
         holds.extend(shares.map(|share| {
-            let end = start + job.length_in(pools.pool(share.pool));
+            let end = start + job.length_after(kept, pools.pool(share.pool));
             Hold { holder, share, start, end, class: START }
         }));
     }
-    for (index, Lost { job, start, end, place }) in run.lost.iter().enumerate() {
+    for (index, Lost { job, start, end, place, before, .. }) in run.lost.iter().enumerate() {
         let of = &workload.jobs[*job];
         let holder = run.jobs.len() + index;
         holds.extend(place.shares(of.processors).map(|share| {
-            let end = (*start + of.length_in(pools.pool(share.pool))).min(*end);
+            let length = of.length_after(*before, pools.pool(share.pool));
+            let end = (*start + length).min(*end);
             Hold { holder, share, start: *start, end, class: START }
         }));
     }

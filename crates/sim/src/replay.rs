@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use tradewind_model::{
-    Demand, Event, JobId, Market, Outage, Place, Pool, PoolId, Price, Reason, Span, Time,
+    Demand, Event, JobId, Market, Notice, Outage, Place, Pool, PoolId, Price, Reason, Span, Time,
 };
 use tradewind_sched::policy::availability::expected_length;
 use tradewind_sched::policy::{Policy, Promise};
@@ -18,7 +18,7 @@ use crate::engine::{End, Engine, World, earlier};
 use crate::estimate::{Estimate, Estimator};
 use crate::feedback::Feed;
 use crate::owners::Owners;
-use crate::result::{Lost, Ran, Run, Struck};
+use crate::result::{LossCause, Lost, Ran, Run, Struck};
 use crate::workload::Workload;
 
 /// What happens in which order within one second.
@@ -101,6 +101,10 @@ pub(crate) struct Replay<'a, L = &'a Workload, C = &'a mut [Box<dyn Checker>]> {
     begun: Vec<JobId>,
     trades: Vec<Struck>,
     lost: Vec<Lost>,
+    /// Running jobs that were given notice.
+    noticed: BTreeMap<JobId, Notice>,
+    /// By job: the work that interrupted runs have kept.
+    kept: BTreeMap<usize, Span>,
     /// The widths of moldable jobs that started.
     molded: BTreeMap<JobId, u32>,
     owners: Owners<'a>,
@@ -129,10 +133,31 @@ where
             begun: Vec::new(),
             trades: Vec::new(),
             lost: Vec::new(),
+            noticed: BTreeMap::new(),
+            kept: BTreeMap::new(),
             molded: BTreeMap::new(),
             owners: Owners::new(&[], &workload.pools),
             workload,
         }
+    }
+
+    /// A job lost its nodes.
+    fn lose(&mut self, market: &Market, job: JobId) {
+        let (now, notice, index) = (market.now(), self.noticed.remove(&job), job.index());
+        let Ran { start, place, .. } = self.jobs[index].clone();
+        let before = self.kept.get(&index).copied().unwrap_or_default();
+        // As the run began: by now the market asks for the rest.
+        let demand = market.demand(job).map(|demand| demand.with_kept(before));
+        let cut = demand.map(|it| it.cut(market.pools(), &place, (start, now), notice));
+        let cut = cut.unwrap_or_default();
+        let cause = match notice.is_some_and(|it| it.leaves <= now) {
+            true => LossCause::Preemption,
+            false => LossCause::Outage,
+        };
+        if cut.progress > Span::ZERO {
+            self.kept.insert(index, before + cut.progress);
+        }
+        self.lost.push(Lost { job: index, start, end: now, place, cause, before, cut });
     }
 
     /// A job that ended has its turn to be learned from, if it has not had it.
@@ -210,8 +235,12 @@ where
 
     fn length(&self, market: &Market, job: JobId, pool: &Pool, _elapsed: Span) -> Span {
         let logged = self.feed.job(&self.workload.jobs, job);
-        match market.demand(job).filter(|demand| demand.is_moldable()) {
-            Some(demand) => logged.in_shape(demand.processors).length_in(pool),
+        let Some(demand) = market.demand(job).filter(|demand| demand.terms.is_some()) else {
+            return logged.length_in(pool);
+        };
+        match demand.terms().preemptible {
+            _ if demand.is_moldable() => logged.in_shape(demand.processors).length_in(pool),
+            Some(it) => logged.length_after(it.kept, pool),
             None => logged.length_in(pool),
         }
     }
@@ -237,9 +266,12 @@ where
                 self.feed.over(&self.workload.jobs, *job, now);
             }
             // A job that leaves the queue of a site has lost nothing.
+            Event::Noticed { job, .. } => {
+                let notice = market.run_of(*job).and_then(|run| run.notice());
+                self.noticed.extend(notice.map(|notice| (*job, notice)));
+            }
             Event::Interrupted { job } if !self.owners.has_withdrawn(*job) => {
-                let Ran { start, place, .. } = self.jobs[job.index()].clone();
-                self.lost.push(Lost { job: job.index(), start, end: now, place });
+                self.lose(market, *job);
             }
             Event::Traded { job, trade } => {
                 self.trades.push(Struck { job: job.index(), at: now, trade: trade.clone() });
@@ -287,6 +319,7 @@ where
             }
         }
         let before = self.events.len();
+        self.leave()?;
         self.outages()?;
         if self.events.len() > before {
             self.pass()?;
@@ -346,7 +379,7 @@ where
         for checker in world.checkers.as_mut() {
             checker.finish(&market).map_err(objection(market.now()))?;
         }
-        let Replay { jobs, trades, lost, owners, feed, molded, workload, .. } = world;
+        let Replay { jobs, trades, lost, kept, owners, feed, molded, workload, .. } = world;
         let mut submitted = feed.finish();
         if submitted.is_empty() && !molded.is_empty() {
             submitted.clone_from(&workload.jobs);
@@ -356,6 +389,6 @@ where
         }
         let owners = owners.finish();
         let (income, counts) = (market.ledger().income().to_vec(), policy.counts());
-        Ok(Run { jobs, submitted, trades, lost, income, passes, owners, counts })
+        Ok(Run { jobs, submitted, trades, lost, kept, income, passes, owners, counts })
     }
 }

@@ -1,8 +1,9 @@
 //! What a replay gives.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradewind_model::{Money, Place, PoolId, Reason, Time, Trade};
+use tradewind_model::{Money, Place, PoolId, Reason, RunCut, Span, Time, Trade};
 
 use crate::owners::OwnersRun;
 use crate::workload::Job;
@@ -31,7 +32,7 @@ impl Ran {
     }
 }
 
-/// Work that an interruption undid.
+/// A run that was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
     /// Index in the workload's jobs.
@@ -42,6 +43,21 @@ pub struct Lost {
     pub end: Time,
     /// Pools and numbers of nodes.
     pub place: Place,
+    /// Why it lost its nodes.
+    pub cause: LossCause,
+    /// The work that earlier runs had kept, counted as the job's run is.
+    pub before: Span,
+    /// What is kept of this run.
+    pub cut: RunCut,
+}
+
+/// Why a job lost its nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossCause {
+    /// They were missing from then on.
+    Outage,
+    /// They were taken away after notice.
+    Preemption,
 }
 
 /// A job agreed with a queue.
@@ -69,6 +85,9 @@ pub struct Run {
     pub trades: Vec<Struck>,
     /// In the order of time.
     pub lost: Vec<Lost>,
+    /// By index in the workload's jobs: the work that the last run found done, if any was, counted as
+    /// the job's run is.
+    pub kept: BTreeMap<usize, Span>,
     /// By site: what its owner earned, in micro-credits.
     pub income: Vec<i128>,
     /// Calls of the policy.

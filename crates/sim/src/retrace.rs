@@ -159,7 +159,8 @@ impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
             let what = Box::new(Difference { at, agree, expected, found });
             return Err(RetraceError::Differs { step, what });
         }
-        for event in self.commands.iter().filter_map(effect) {
+        for command in &self.commands {
+            let Some(event) = effect(&self.market, command) else { continue };
             let wrong = |error| RetraceError::Market { step, at, error };
             self.market.apply(&event).map_err(wrong)?;
         }
@@ -186,8 +187,13 @@ impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
 }
 
 /// What follows from a command in the market, if anything does.
-fn effect(command: &Command) -> Option<Event> {
+fn effect(market: &Market, command: &Command) -> Option<Event> {
     match command {
+        Command::Preempt { job } => {
+            let run = market.run_of(*job)?;
+            let notice = market.pools().notice(run.place, run.demand.processors);
+            Some(Event::Noticed { job: *job, leaves: market.now() + notice })
+        }
         Command::Trade { job, trade } => {
             Some(Event::Traded { job: *job, trade: Arc::clone(trade) })
         }

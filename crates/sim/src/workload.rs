@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Pool, Pools, Span, Terms, Time, TimeMode};
+use tradewind_model::{Pool, Pools, Preemptible, Span, Terms, Time, TimeMode};
 
 use crate::Semantics;
 use crate::feedback::Link;
@@ -81,8 +81,25 @@ impl Job {
 
     /// How long it really runs on nodes of the pool.
     pub fn length_in(&self, pool: &Pool) -> Span {
+        self.length_after(Span::ZERO, pool)
+    }
+
+    /// The same of a run that goes on from what earlier ones have kept.
+    pub fn length_after(&self, kept: Span, pool: &Pool) -> Span {
         let mode = self.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times);
-        pool.length_in(mode, self.run)
+        pool.length_in(mode, self.run_after(kept))
+    }
+
+    fn run_after(&self, kept: Span) -> Span {
+        match self.preemptible().filter(|_| kept > Span::ZERO) {
+            Some(it) => Span((self.run.0 - kept.0).max(0)) + it.restart,
+            None => self.run,
+        }
+    }
+
+    /// Whether its nodes may be taken away, and what it keeps.
+    pub fn preemptible(&self) -> Option<Preemptible> {
+        self.terms.as_ref()?.preemptible
     }
 }
 

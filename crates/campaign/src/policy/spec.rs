@@ -10,6 +10,7 @@ use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
 use tradewind_sched::policy::dispatch::{self, Dispatch, Ties};
 use tradewind_sched::policy::expecting::ByExpectation;
+use tradewind_sched::policy::gapfill::GapFill;
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::learned::LearnedFill;
 use tradewind_sched::policy::local::QueueOrder;
@@ -273,9 +274,17 @@ impl PolicySpec {
         seed: Option<u64>,
     ) -> Box<dyn Policy> {
         let meant = self.on(layout);
-        match meant.kind {
+        let made: Box<dyn Policy> = match meant.kind {
             Kind::Fill(settings) if is_plain(workload) => Box::new(Backfill::new(settings.plain())),
             _ => meant.make(&workload.pools, seed.unwrap_or(SEED)),
+        };
+        let fills = meant.chooses_shapes() && !workload.owners.is_empty();
+        match fills && workload.jobs.iter().any(|job| job.preemptible().is_some()) {
+            true => {
+                let pools = workload.owners.iter().flat_map(|load| load.pools.iter().copied());
+                Box::new(GapFill::new(made, pools))
+            }
+            false => made,
         }
     }
 

@@ -119,6 +119,9 @@ impl CommandPolicy {
         for start in answer.start {
             commands.push(start.command(market).map_err(wrong)?);
         }
+        for job in answer.preempt {
+            commands.push(preempt(market, JobId(job)).map_err(wrong)?);
+        }
         commands.extend(answer.refuse.into_iter().map(|refuse| {
             let (job, reason) = (JobId(refuse.job), Reason::Declined);
             Command::Refuse { job, reason }
@@ -145,6 +148,16 @@ impl Policy for CommandPolicy {
 
     fn reservation(&self, job: JobId) -> Option<Time> {
         self.reserved.get(&job).copied()
+    }
+}
+
+/// A job that can be told to leave its nodes.
+fn preempt(market: &Market, job: JobId) -> Result<Command, String> {
+    let run = market.run_of(job).ok_or_else(|| format!("`preempt`: job {} does not run", job.0))?;
+    match (run.demand.is_preemptible(), run.notice()) {
+        (false, _) => Err(format!("`preempt`: job {} is not preemptible", job.0)),
+        (true, Some(_)) => Err(format!("`preempt`: job {} was told before", job.0)),
+        (true, None) => Ok(Command::Preempt { job }),
     }
 }
 

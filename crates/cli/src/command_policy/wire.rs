@@ -118,6 +118,10 @@ pub(super) enum Told<'a> {
     Interrupted {
         job: u32,
     },
+    Noticed {
+        job: u32,
+        leaves: i64,
+    },
     Refused {
         job: u32,
     },
@@ -166,6 +170,8 @@ pub(super) struct Conditions<'a> {
     minimize: String,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     attributes: BTreeMap<&'a str, Property<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    preemptible: bool,
 }
 
 impl<'a> Conditions<'a> {
@@ -184,6 +190,7 @@ impl<'a> Conditions<'a> {
             deadline: terms.deadline.map(|at| at.0),
             minimize: criterion_name(&terms.criterion),
             attributes: properties(&terms.attributes),
+            preemptible: terms.preemptible.is_some(),
         }
     }
 }
@@ -200,6 +207,7 @@ impl<'a> From<&'a Event> for Told<'a> {
             Event::Released { job, pool } => Told::Released { job: job.0, pool: pool.0 },
             Event::Ended { job } => Told::Ended { job: job.0 },
             Event::Interrupted { job } => Told::Interrupted { job: job.0 },
+            Event::Noticed { job, leaves } => Told::Noticed { job: job.0, leaves: leaves.0 },
             Event::Refused { job } => Told::Refused { job: job.0 },
             Event::Cancelled { job } => Told::Cancelled { job: job.0 },
             &Event::Priced { pool, price } => {
@@ -305,6 +313,9 @@ pub(super) struct PassAnswer {
     pub(super) start: Vec<Start>,
     #[serde(default)]
     pub(super) refuse: Vec<Refuse>,
+    /// Jobs that are to leave their nodes after notice.
+    #[serde(default)]
+    pub(super) preempt: Vec<u32>,
     #[serde(default)]
     pub(super) reserve: Vec<Reserve>,
     #[serde(default)]

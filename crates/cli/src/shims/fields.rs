@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::hostlist;
-use super::select::SelectedJob;
+use super::selected::SelectedJob;
 use crate::client::words::{self, length, moment};
 
 /// One fact of a job. Formats of all commands are made of these.

@@ -2,7 +2,7 @@
 
 use super::fields::Field;
 use super::refused;
-use super::select::SelectedJob;
+use super::selected::SelectedJob;
 use crate::exit::Failure;
 
 /// A column of a table.

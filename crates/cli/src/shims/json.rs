@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::SPOKEN;
 use super::fields::Field;
 use super::hostlist;
-use super::select::SelectedJob;
+use super::selected::SelectedJob;
 
 /// The document of a command.
 pub(super) fn jobs(command: &str, rows: &[SelectedJob]) -> Value {

@@ -1,13 +1,15 @@
 //! `sacct`: jobs that ran, with their steps as far as the market knows them: the script.
 
 use jiff::Zoned;
-use jiff::civil::DateTime;
 
 use super::fields::Field;
 use super::format::{self, FormatColumn, Parsable};
-use super::select::{JobName, SelectedJob, Wanted};
+use super::job_name::JobName;
+use super::moments::moment;
+use super::select::Wanted;
+use super::selected::SelectedJob;
 use super::squeue::{me, state_names};
-use super::{args, json, refused};
+use super::{args, json};
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
@@ -177,52 +179,6 @@ fn within(rows: &mut Vec<SelectedJob>, args: &Args, named: &[JobName]) -> Result
     super::squeue::on_nodes(rows, &args.nodelist)
 }
 
-/// A moment as Slurm's commands take it: `now-2days`, `2026-11-23T12:00`, `today`, `11/23`.
-fn moment(text: &str, now: &Zoned) -> Result<i64, Failure> {
-    let unknown = || refused(format!("Invalid time specification: {text}"));
-    let seconds = now.timestamp().as_second();
-    if let Some(rest) = text.strip_prefix("now") {
-        let (sign, length) = match rest.chars().next() {
-            None => return Ok(seconds),
-            Some('-') => (-1, &rest[1..]),
-            Some('+') => (1, &rest[1..]),
-            Some(_) => return Err(unknown()),
-        };
-        let unit = length.trim_start_matches(|it: char| it.is_ascii_digit());
-        let count: i64 = length[..length.len() - unit.len()].parse().map_err(|_| unknown())?;
-        let each = match unit {
-            "" | "second" | "seconds" => 1,
-            "minute" | "minutes" => 60,
-            "hour" | "hours" => 3_600,
-            "day" | "days" => 86_400,
-            "week" | "weeks" => 604_800,
-            _ => return Err(unknown()),
-        };
-        return count.checked_mul(each).map(|it| seconds + sign * it).ok_or_else(unknown);
-    }
-    let midnight =
-        || now.start_of_day().map(|it| it.timestamp().as_second()).map_err(|_| unknown());
-    match text {
-        "today" | "midnight" => return midnight(),
-        "yesterday" => return midnight().map(|it| it - 86_400),
-        _ => {}
-    }
-    let text = text.strip_suffix('Z').unwrap_or(text);
-    let civil = text.parse::<DateTime>().or_else(|_| {
-        let formats = ["%Y-%m-%dT%H:%M", "%m/%d/%y-%H:%M:%S", "%m/%d/%y-%H:%M"];
-        let parsed = formats.iter().find_map(|it| DateTime::strptime(it, text).ok());
-        parsed
-            .or_else(|| {
-                let days = ["%m/%d/%y", "%Y-%m-%d"];
-                let day = days.iter().find_map(|it| jiff::civil::Date::strptime(it, text).ok());
-                day.map(|day| day.at(0, 0, 0, 0))
-            })
-            .ok_or_else(unknown)
-    })?;
-    let at = civil.to_zoned(now.time_zone().clone()).map_err(|_| unknown())?;
-    Ok(at.timestamp().as_second())
-}
-
 /// The lines of a job: itself, and its script once it has started.
 fn lines(
     row: &SelectedJob,
@@ -273,19 +229,5 @@ mod tests {
         assert_eq!((accounted("CONFIGURING"), accounted("COMPLETING")), ("PENDING", "RUNNING"));
         assert_eq!(accounted("NODE_FAIL"), "NODE_FAIL");
         assert_eq!(of_market("PENDING,FAILED"), "PENDING,CONFIGURING,FAILED");
-    }
-
-    #[test]
-    fn moments_are_written_as_for_slurm() {
-        let now: Zoned = "2026-11-23T12:00:00+00:00[UTC]".parse().unwrap();
-        let at = |text: &str| moment(text, &now).ok();
-        let noon = now.timestamp().as_second();
-        assert_eq!((at("now"), at("now-2days")), (Some(noon), Some(noon - 172_800)));
-        assert_eq!(
-            (at("today"), at("2026-11-23T11:00")),
-            (Some(noon - 43_200), Some(noon - 3_600))
-        );
-        assert_eq!(at("11/23/26"), Some(noon - 43_200));
-        assert_eq!((at("sometime"), at("now-"), at("now-1fortnight")), (None, None, None));
     }
 }

@@ -1,6 +1,8 @@
 //! `scancel`: ends jobs.
 
-use super::select::{JobName, SelectedJob, Wanted, jobs_of};
+use super::job_name::JobName;
+use super::select::{Wanted, jobs_of};
+use super::selected::SelectedJob;
 use super::squeue::{me, state_names};
 use super::{args, error, refused};
 use crate::client::{Market, MarketArgs, words};

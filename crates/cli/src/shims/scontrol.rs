@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use tradewind_web::documents::{Job, SiteList};
 
 use super::fields::{Field, moment_or};
-use super::select::{JobName, SelectedJob, Wanted, jobs_of};
+use super::job_name::JobName;
+use super::select::{Wanted, jobs_of};
+use super::selected::SelectedJob;
 use super::{SPOKEN, error, hostlist, json, refused, sinfo};
 use crate::client::words;
 use crate::client::{Market, MarketArgs};

@@ -2,7 +2,7 @@
 
 use tradewind_web::documents::{Pool, Site, SiteList};
 
-use super::select::own_name;
+use super::selected::own_name;
 use super::{args, refused};
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};

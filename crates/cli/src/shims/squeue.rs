@@ -2,7 +2,9 @@
 
 use super::fields::Field;
 use super::format::{self, FormatColumn};
-use super::select::{JobName, NO_STATE, SelectedJob, Wanted};
+use super::job_name::JobName;
+use super::select::{NO_STATE, Wanted};
+use super::selected::SelectedJob;
 use super::{args, json, refused};
 use crate::client::{Market, MarketArgs, words};
 use crate::exit::{Exit, Failure, Outcome};

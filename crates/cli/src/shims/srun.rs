@@ -9,48 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use super::srun_options::{FILES, Given, is_letters, split};
 use super::{hostlist, prolog, refused};
 use crate::exit::{Exit, Failure, Outcome};
-
-/// Options of `srun` without a value. All others that are written out have one.
-const FLAGS: [&str; 32] = [
-    "contiguous",
-    "disable-status",
-    "exact",
-    "external",
-    "help",
-    "kill-on-bad-exit",
-    "label",
-    "multi-prog",
-    "no-allocate",
-    "no-kill",
-    "overcommit",
-    "overlap",
-    "oversubscribe",
-    "preserve-env",
-    "propagate",
-    "pty",
-    "quiet",
-    "quit-on-interrupt",
-    "reboot",
-    "send-libs",
-    "spread-job",
-    "test-only",
-    "unbuffered",
-    "usage",
-    "use-min-nodes",
-    "verbose",
-    "version",
-    "wait-all-nodes",
-    "whole",
-    "x11",
-    "exclusive",
-    "no-shell",
-];
-/// The same as letters.
-const FLAG_LETTERS: &str = "EGHIkKlOQqsuvVXZ";
-/// Patterns of files in these are the market's.
-const FILES: [(&str, char); 3] = [("output", 'o'), ("error", 'e'), ("input", 'i')];
 
 pub(super) fn run(words: &[String]) -> Outcome {
     let Ok(job) = std::env::var("TRADEWIND_JOB_ID") else {
@@ -67,50 +28,6 @@ pub(super) fn run(words: &[String]) -> Outcome {
         Some(program) => pass_on(&program, &options, command),
         None => step(&job, &options, command),
     }
-}
-
-/// An option, with its value if it has one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Given {
-    name: String,
-    value: Option<String>,
-}
-
-/// Options before the command, and the command.
-fn split(words: &[String]) -> (Vec<Given>, &[String]) {
-    let mut options = Vec::new();
-    let mut at = 0;
-    while let Some(word) = words.get(at) {
-        let next = words.get(at + 1).cloned();
-        let (given, used) = match (word.strip_prefix("--"), word.strip_prefix('-')) {
-            (Some(""), _) => return (options, &words[at + 1..]),
-            (Some(long), _) => match long.split_once('=') {
-                Some((name, value)) => (one(name, Some(value.to_owned())), 1),
-                None if FLAGS.contains(&long) => (one(long, None), 1),
-                None => (one(long, next), 2),
-            },
-            (None, Some(letters)) if !letters.is_empty() => {
-                let first: String = letters.chars().take(1).collect();
-                let rest = &letters[first.len()..];
-                match (FLAG_LETTERS.contains(&first), rest) {
-                    // `-vv` and `-lu` stand for each of their letters.
-                    (true, _) => (one(letters, None), 1),
-                    (false, "") => (one(&first, next), 2),
-                    (false, value) => (one(&first, Some(value.to_owned())), 1),
-                }
-            }
-            _ => break,
-        };
-        options.push(given);
-        at += used;
-    }
-    (options, words.get(at..).unwrap_or_default())
-}
-
-fn one(name: &str, value: Option<String>) -> Given {
-    let long = FILES.iter().find(|(_, letter)| name.len() == 1 && name.starts_with(*letter));
-    let name = long.map_or(name, |(long, _)| *long);
-    Given { name: name.to_owned(), value }
 }
 
 /// The next `srun` in `PATH` that is not this program, if the job runs at a Slurm site.
@@ -146,11 +63,6 @@ fn pass_on(program: &Path, options: &[Given], command: &[String]) -> Outcome {
     call.env("SLURM_JOB_ID", &site).env("SLURM_JOBID", &site).arg("--").args(command);
     let wrong = call.exec();
     Err(refused(format!("failed to run `{}`: {wrong}", program.display())))
-}
-
-/// Whether it is several letters in one word.
-fn is_letters(name: &str, value: &Option<String>) -> bool {
-    value.is_none() && !FLAGS.contains(&name) && name.chars().all(|it| FLAG_LETTERS.contains(it))
 }
 
 /// The link for the tasks' prolog, beside the one under which the program was called.
@@ -364,36 +276,4 @@ fn files(call: &mut Command, step: &Step, task: u32, node: u64) -> Result<(), Fa
         None => {}
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parts(line: &str) -> (String, String) {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let (options, command) = split(&words);
-        let show = |it: &Given| match &it.value {
-            Some(value) => format!("{}={value}", it.name),
-            None => it.name.clone(),
-        };
-        (options.iter().map(show).collect::<Vec<_>>().join(" "), command.join(" "))
-    }
-
-    #[test]
-    fn options_end_where_the_command_begins() {
-        assert_eq!(
-            parts(
-                "--unbuffered --output /f/%j_%t.out --error /f/%j.err -vv --cpu-bind none run -n 3"
-            ),
-            (
-                "unbuffered output=/f/%j_%t.out error=/f/%j.err vv cpu-bind=none".to_owned(),
-                "run -n 3".to_owned()
-            )
-        );
-        assert_eq!(
-            parts("-n1 --cpu-bind=q -N 2 -o x.out -- python -m x"),
-            ("n=1 cpu-bind=q N=2 output=x.out".to_owned(), "python -m x".to_owned())
-        );
-    }
 }

@@ -76,7 +76,7 @@ async fn what_was_observed_is_on_a_page() {
     sign_in(&browser, &stage.url(""), &stage.admin()).await;
     browser.arrive("/").await;
     browser.click("nav a[href='/shadow']").await;
-    browser.until("960 jobs have started since they were seen waiting").await;
+    browser.until("960 jobs have started since these clusters are observed").await;
     let lines = "return document.querySelectorAll('#use svg path.line').length";
     assert!(browser.run(lines).await.as_u64().is_some_and(|count| count >= 2), "both are drawn");
     look(&browser, "shadow").await;

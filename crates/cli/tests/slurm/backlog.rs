@@ -41,6 +41,7 @@ fn a_market_job_delays_no_owners_job_that_waits() {
     let job = market.submit(&["--nodes", "2", "--time", "10:00", "--wrap", &line]);
     let waits = market.job(job);
     assert_eq!((&waits["state"], waits.get("started")), (&"PENDING".into(), None), "{waits:#}");
+    assert_eq!(waits["reason"], "OwnersFirst", "{waits:#}");
     let job = market.until_state(job, "COMPLETED");
     assert_eq!(job["restarts"], 0, "it was never in the way: {job:#}");
     let order: Vec<String> = market.written("marks").lines().map(str::to_owned).collect();

@@ -16,6 +16,10 @@ mod mutants;
 mod offers;
 #[path = "../../../daemon/tests/trial/people.rs"]
 mod people;
+#[path = "../../../daemon/tests/trial/put_off.rs"]
+mod put_off;
+#[path = "../../../daemon/tests/trial/rates.rs"]
+mod rates;
 #[path = "../../../daemon/tests/trial/world.rs"]
 mod world;
 

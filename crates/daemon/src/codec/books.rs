@@ -14,6 +14,7 @@ use crate::live::choice::Choice;
 use crate::live::gather::StartBarrier;
 use crate::live::jobs::{Beginning, JobEnd, LastStage, Run, Stage};
 use crate::live::money::{Account, Accounts, Motive, Posting};
+use crate::live::outages::bound::{PutOff, PutOffChange};
 use crate::live::recent_history::{PastOutage, PriceSince, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
 use crate::live::site_health::{Health, SiteState};
@@ -23,6 +24,7 @@ use crate::live::state::{
 };
 use crate::site::{Exit, Seen, Tag};
 use tradewind_sched::policy::evaluate::{Against, Verdict, WeighedPool};
+use tradewind_sched::policy::owners::JobDelay;
 
 impl Encode for Tag {
     fn put(&self, out: &mut Vec<u8>) {
@@ -186,7 +188,7 @@ impl Decode for PhaseRow {
             "over" => some(carried).and_then(Decode::get).map(PhaseRow::Over),
             "handing" => none(carried.as_ref()).map(|()| PhaseRow::Handing),
             "away" => none(carried.as_ref()).map(|()| PhaseRow::Away),
-            _ => Err(DecodeFault::new("it is not known here")),
+            _ => Err(DecodeFault::unknown()),
         };
         read.map_err(|fault| fault.within(name))
     }
@@ -259,6 +261,9 @@ choice!(Why {
     "away" => Away(pool), "queued" => Queued(pool, number), "away-later" => AwayLater(pool),
 });
 object!(Health { state, since, reason, has_answered, retry });
+object!(JobDelay { sum, since });
+object!(PutOff { jobs, longest });
+object!(PutOffChange { began, paused, left });
 choice!(SiteState {
     "up" => Up, "joining" => Joining, "never-reached" => NeverReached, "lost" => Lost,
     "hanging" => Hanging, "refusing" => Refusing, "partly-drained" => PartlyDrained,

@@ -8,18 +8,20 @@ use super::wire::{Decode, DecodeFault, Encode};
 use crate::live::lengths::{Lengths, PastRun};
 
 /// A run: its number; user, processors, limit, predicted median, run; then the limit as work and
-/// numbers for account, name and script, 0 where there is none. Earlier releases wrote the first
-/// five.
+/// numbers for account, name and script, 0 where there is none. The first five stand alone where the
+/// others say nothing, as before rules 3.
 pub(super) type RunRow = (u64, Vec<i64>);
 
 /// By number.
 pub(super) fn runs(lengths: &Lengths) -> impl Iterator<Item = RunRow> {
     lengths.runs.iter().map(|(number, past)| {
         let PastRun { user, processors, requested, longest, median, run, traits } = *past;
-        let JobTraits { account, name, script } = traits;
-        let mut numbers =
-            vec![user, i64::from(processors), requested.0, median.0, run.0, longest.0];
-        numbers.extend([account, name, script].map(|it| it.unwrap_or(0).cast_signed()));
+        let mut numbers = vec![user, i64::from(processors), requested.0, median.0, run.0];
+        if longest != requested || traits != JobTraits::default() {
+            let JobTraits { account, name, script } = traits;
+            numbers.push(longest.0);
+            numbers.extend([account, name, script].map(|it| it.unwrap_or(0).cast_signed()));
+        }
         (*number, numbers)
     })
 }
@@ -82,7 +84,7 @@ mod tests {
             restore(&mut lengths, (number as u64, row)).unwrap();
         }
         let again: Vec<RunRow> = runs(&lengths).collect();
-        assert_eq!(again, [(0, [&old[..], &[3_600, 0, 0, 0]].concat()), (1, new)]);
+        assert_eq!(again, [(0, old), (1, new)]);
         assert_eq!(lengths.runs[&1].traits.name, Some(u64::MAX - 4));
         assert!(restore(&mut lengths, (2, vec![1; 7])).is_err());
         assert!(restore(&mut lengths, (2, vec![1, -1, 1, 1, 1])).is_err());

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 use tradewind_model::{
-    Admission, Attribute, Carbon, Cause, Command, Correction, Criterion, Demand, Energy, JobId,
-    JobShape, JobState, Market, MarketState, Money, Outage, OutageId, Performance, Place, Pool,
-    PoolId, Pools, Power, Price, Reason, Resource, RunningState, Shapes, Share, Site, SiteId,
-    SkipReason, Span, Spread, TaskGroup, Terms, Time, TimeMode, Times, Trade,
+    Admission, Attribute, Carbon, Cause, Checkpoint, Command, Correction, Criterion, Demand,
+    Energy, JobId, JobShape, JobState, Market, MarketState, Money, Notice, Outage, OutageId,
+    Performance, Place, Pool, PoolId, Pools, Power, Preemptible, Price, Reason, Resource,
+    RunningState, Shapes, Share, Site, SiteId, SkipReason, Span, Spread, TaskGroup, Terms, Time,
+    TimeMode, Times, Trade,
 };
 
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
@@ -76,7 +77,7 @@ macro_rules! times {
                 let name = String::get(value)?;
                 let all = [("work", $work), $(($name, $other)),*];
                 let found = all.into_iter().find(|(known, _)| *known == name);
-                found.map(|(_, it)| it).ok_or_else(|| DecodeFault::new("it is not known here"))
+                found.map(|(_, it)| it).ok_or_else(DecodeFault::unknown)
             }
 
             fn absent() -> Option<Self> {
@@ -117,7 +118,11 @@ object!(Terms {
     spread,
     shapes,
     groups,
+    preemptible,
 });
+object!(Preemptible { checkpoint, restart, kept });
+choice!(Checkpoint { "never" => Never, "every" => Every(span), "on-notice" => OnNotice });
+object!(Notice { given, leaves });
 object!(TaskGroup { tasks, work, min_performance, attributes });
 object!(JobShape { nodes, time });
 
@@ -158,6 +163,7 @@ choice!(SkipReason {
 });
 object!(Trade { pool, price, reserve, limit, expected, bid, ask, rank, passed, passed_in_all });
 choice!(Command {
+    "preempt" => Preempt { job },
     "start" => Start { job, place },
     "trade" => Trade { job, trade },
     "refuse" => Refuse { job, reason },
@@ -211,7 +217,7 @@ impl Decode for Pools {
 
 object!(MarketState { now, pools, submitted, jobs, announced, closures, paid, income });
 object!(JobState { job, demand, paid, trade, running, lined });
-object!(RunningState { start, place, released, hold, prices });
+object!(RunningState { start, place, released, hold, prices, notice });
 
 impl Encode for Market {
     fn put(&self, out: &mut Vec<u8>) {

@@ -83,7 +83,7 @@ impl Codec for Json {
     }
 
     fn read_record(&self, body: &[u8]) -> Result<Record, CodecError> {
-        Ok(Record::get(wire::parse(body)?)?)
+        Ok(Record::get(wire::parse(body)?).map_err(DecodeFault::of_journal)?)
     }
 
     fn state(&self, state: &State) -> Vec<u8> {
@@ -94,7 +94,7 @@ impl Codec for Json {
 
     fn read_state(&self, version: u32, body: &[u8]) -> Result<State, CodecError> {
         match version {
-            Self::VERSION => Ok(State::get(wire::parse(body)?)?),
+            Self::VERSION => Ok(State::get(wire::parse(body)?).map_err(DecodeFault::of_journal)?),
             _ => Err(CodecError(format!("states of version {version} are not known here"))),
         }
     }

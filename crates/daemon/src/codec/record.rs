@@ -20,6 +20,7 @@ choice!(SiteRecord {
     "tariff" => Tariff { pool, text },
     "reached" => Reached { site, away },
     "site-health" => Health { site, health },
+    "site-put-off" => PutOff { site, change },
     "site-used" => Used { site, ended },
 });
 choice!(JobRecord {
@@ -67,6 +68,7 @@ choice!(LedgerRecord {
     "moved" => Moved { from, to, amount, note },
     "project" => Project { project, change },
     "rules" => Rules { version },
+    "ruled-by" => RuledBy { version },
     "power-limited" => PowerLimited { holder, limits },
 });
 choice!(OutageRecord {
@@ -116,7 +118,7 @@ macro_rules! records {
                 $(if $record::NAMES.contains(&name) {
                     return $record::get(value).map(Record::$kind);
                 })*
-                Err(DecodeFault::new("it is not known here").within(name))
+                Err(DecodeFault::unknown().within(name))
             }
         }
 

@@ -48,7 +48,7 @@ macro_rules! state {
                 let mut fields = Fields::of(value)?;
                 $(let $field = fields.take(stringify!($field))?;)*
                 fields.end()?;
-                Ok($($state)*)
+                ruled($($state)*)
             }
         }
 
@@ -84,7 +84,7 @@ macro_rules! state {
             let $($state)* = State::empty(short.now);
             $(let $own = fields.take(stringify!($own))?;)*
             fields.end()?;
-            let state = State { waits: forecasts, ..$($state)* };
+            let state = ruled(State { waits: forecasts, ..$($state)* })?;
             Ok(SnapshotHead { state, market: short, balances, posted, digest })
         }
     };
@@ -99,7 +99,7 @@ state!(
             lead,
             jobs: Jobs { table: jobs, numbers, last: last_job, keys, users },
             tasks: Tasks(tasks),
-            sites: Sites { owners, away, health, tariffs, delays: slips, used: habits },
+            sites: Sites { owners, away, health, tariffs, delays: slips, used: habits, put_off },
             ledger: Ledger { accounts, used, income, projects, budgets, rules },
             outages: Outages { open: closures, past },
             offers: Offers { quotes, last: last_quote },
@@ -112,14 +112,24 @@ state!(
     all: {
         name, market, owners, away, policy, jobs, numbers, last_job, keys, users, tasks, closures,
         tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead,
-        projects, rules, used, income, health, habits, waits, lengths, budgets
+        projects, rules, used, income, health, habits, put_off, waits, lengths, budgets
     },
     head: {
         name, owners, away, policy, last_job, users, closures, tariffs, tokens, last_token, quotes,
         last_quote, slips, peers, past, lead, projects, rules, used, income, health, habits,
-        budgets
+        put_off, budgets
     }
 );
+
+/// A state that was read, with what follows from its rules.
+fn ruled(mut state: State) -> Result<State, DecodeFault> {
+    state
+        .ledger
+        .knows_rules()
+        .map_err(|wrong| DecodeFault::new(wrong.to_string()).within("rules"))?;
+    state.follow_rules();
+    Ok(state)
+}
 
 impl Encode for JobTable {
     fn put(&self, out: &mut Vec<u8>) {

@@ -15,11 +15,13 @@ use crate::live::budgets::{Budget, BudgetHolder};
 use crate::live::income::{Earned, PoolMonth};
 use crate::live::jobs::{Beginning, JobEnd, LastStage, Run, Stage};
 use crate::live::money::{Accounts, Posting};
+use crate::live::outages::bound::PutOff;
 use crate::live::peers::{PeerMessage, Peers, StatusQuery, StatusReport, Traveller};
 use crate::live::projects::Project;
 use crate::live::recent_history::RecentHistory;
 use crate::live::state::{Job, Quote, Task, Token};
 use crate::live::used::{UsageKey, UsageSum};
+use crate::live::waits::Waits;
 use crate::site::Tag;
 
 /// Where generated values come from.
@@ -276,6 +278,7 @@ proptest! {
         survives::<(UsageKey, UsageSum)>(dice);
         survives::<(PoolMonth, Earned)>(dice);
         survives::<(BudgetHolder, Budget)>(dice);
+        survives::<PutOff>(dice);
         survives::<PeerMessage>(dice);
         survives::<StatusQuery>(dice);
         survives::<StatusReport>(dice);
@@ -310,8 +313,14 @@ fn what_is_wrong_is_named() {
         (r#""created""#, "created: expected more than the name"),
         (r#"{"created":{"market":7}}"#, "created.market: expected a text"),
         (r#"{"created":{}}"#, "created.market: it is missing"),
-        (r#"{"created":{"market":"a","x":1}}"#, "created.x: it is not known here"),
-        (r#"{"foretold":{"job":1}}"#, "foretold: it is not known here"),
+        (
+            r#"{"created":{"market":"a","x":1}}"#,
+            "created.x: it is not known here; a later release has written it: use that release",
+        ),
+        (
+            r#"{"foretold":{"job":1}}"#,
+            "foretold: it is not known here; a later release has written it: use that release",
+        ),
         (
             r#"{"dropped":{"job":-1}}"#,
             "dropped.job: expected a whole number from 0 to 18446744073709551615",
@@ -403,6 +412,27 @@ fn records_of_format_1_are_read_for_ever() {
     let mut missing = Record::all_names();
     missing.retain(|name| !kinds.contains(*name));
     assert!(missing.is_empty(), "add lines of {missing:?}");
+}
+
+#[test]
+fn ranges_of_earlier_releases_begin_again() {
+    let level = ["500000000"; 7].join(",");
+    let open = "[7,[100,60,60,1,3600,0,0,10,60,70,80,90,60,1,3]]";
+    let read = |scores: &str| {
+        let head = format!(r#"{{"levels":[{level},-200,50,50],"held":[[0,[0,3]]]}}"#);
+        let text = format!(r#"{{"head":{head},"scores":[{scores}],"open":[{open}]}}"#);
+        Waits::get(parse(text.as_bytes()).unwrap())
+    };
+    let waits = read("[1,[430000,2,1048576,1048576]]").unwrap();
+    let forecaster = &waits.forecaster;
+    let fresh = Waits::default().forecaster;
+    assert_eq!(forecaster.results(), 0);
+    assert_eq!(forecaster.level_memory(), fresh.level_memory());
+    assert_eq!(waits.held.len(), 1, "the score is kept");
+    // Upper bounds were the first bits.
+    let over: Vec<u8> = forecaster.open_memory().map(|(_, open)| open.over).collect();
+    assert_eq!(over, [3]);
+    assert!(read("[1,[-1,2,3,4,5]]").is_err());
 }
 
 #[test]

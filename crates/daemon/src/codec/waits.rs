@@ -13,12 +13,12 @@ use crate::live::waits::Waits;
 /// What is in a snapshot's own body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WaitsHead {
-    /// Seven levels and three excesses; empty: as at the beginning.
+    /// Seven levels, three excesses, and how many jobs have taught; empty: as at the beginning.
     levels: Vec<i64>,
     held: BTreeMap<SiteId, VecDeque<u32>>,
 }
 
-/// The scores of a class: its number, hour, count, and scores.
+/// The scores of a class: its number; layout, end, count, jobs apart, and scores.
 pub(super) type Scores = (u64, Vec<i64>);
 
 /// An open forecast: the job, and all numbers of it.
@@ -26,9 +26,9 @@ pub(super) type OpenForecast = (u64, Vec<i64>);
 
 impl WaitsHead {
     pub(super) fn of(waits: &Waits) -> WaitsHead {
-        let LevelMemory { levels, excess } = waits.forecaster.level_memory();
+        let LevelMemory { levels, excess, started } = waits.forecaster.level_memory();
         let is_new = waits.forecaster.level_memory() == Waits::default().forecaster.level_memory();
-        let all = levels.into_iter().chain(excess);
+        let all = levels.into_iter().chain(excess).chain([started as i64]);
         let levels = if is_new { Vec::new() } else { all.collect() };
         WaitsHead { levels, held: waits.held.clone() }
     }
@@ -37,10 +37,17 @@ impl WaitsHead {
     pub(super) fn waits(self) -> Result<Waits, DecodeFault> {
         let mut waits = Waits { held: self.held, ..Waits::default() };
         if !self.levels.is_empty() {
-            let wrong = || DecodeFault::new("expected ten numbers").within("levels");
-            let [a, b, c, d, e, f, g, x, y, z] = self.levels[..] else { return Err(wrong()) };
-            let memory = LevelMemory { levels: [a, b, c, d, e, f, g], excess: [x, y, z] };
-            waits.forecaster.restore_levels(&memory);
+            let wrong = || DecodeFault::new("expected eleven numbers").within("levels");
+            match self.levels[..] {
+                [a, b, c, d, e, f, g, x, y, z, started] => {
+                    let (levels, excess) = ([a, b, c, d, e, f, g], [x, y, z]);
+                    let started = u64::try_from(started).map_err(|_| wrong())?;
+                    waits.forecaster.restore_levels(&LevelMemory { levels, excess, started });
+                }
+                // Of a release whose scores are left out, too.
+                [_, _, _, _, _, _, _, _, _, _] => {}
+                _ => return Err(wrong()),
+            }
         }
         Ok(waits)
     }
@@ -75,22 +82,30 @@ impl Decode for WaitsHead {
 /// By class.
 pub(super) fn scores(waits: &Waits) -> impl Iterator<Item = Scores> {
     waits.forecaster.score_memory().map(|memory| {
-        let ScoreMemory { class, hour, count, scores } = memory;
-        (class, [hour, count].into_iter().chain(scores).collect())
+        let ScoreMemory { class, until, count, apart, scores } = memory;
+        (class, [LAYOUT, until.0, count, apart].into_iter().chain(scores).collect())
     })
 }
+
+/// Before the scores of a class. Entries of earlier releases begin with an hour, which is not
+/// negative: their classes are others, and they do not say how many jobs waited one after the other.
+const LAYOUT: i64 = -2;
 
 /// Takes the scores of a class back in.
 pub(super) fn restore_scores(
     waits: &mut Waits,
     (class, numbers): Scores,
 ) -> Result<(), DecodeFault> {
-    let [hour, count, scores @ ..] = &numbers[..] else {
-        return Err(DecodeFault::new("expected an hour, a count and scores"));
-    };
-    let (hour, count, scores) = (*hour, *count, scores.to_vec());
-    waits.forecaster.restore_scores(ScoreMemory { class, hour, count, scores });
-    Ok(())
+    match &numbers[..] {
+        [LAYOUT, until, count, apart, scores @ ..] => {
+            let (until, count, apart) = (Time(*until), *count, *apart);
+            let scores = scores.to_vec();
+            waits.forecaster.restore_scores(ScoreMemory { class, until, count, apart, scores });
+            Ok(())
+        }
+        [hour, ..] if *hour >= 0 => Ok(()),
+        _ => Err(DecodeFault::new("expected a layout, an end, two counts and scores")),
+    }
 }
 
 /// By job.
@@ -145,7 +160,9 @@ impl Encode for Waits {
     }
 
     fn is_absent(&self) -> bool {
-        *self == Waits::default()
+        WaitsHead::of(self).is_absent()
+            && scores(self).next().is_none()
+            && open(self).next().is_none()
     }
 }
 

@@ -8,6 +8,8 @@ pub(super) struct DecodeFault {
     /// From the outside inwards.
     place: Vec<String>,
     what: String,
+    /// Whether it is a name that this release does not know.
+    is_unknown: bool,
 }
 
 /// As in `submitted.submission.tasks: expected a whole number from 0 to 4294967295`.
@@ -25,7 +27,21 @@ impl std::error::Error for DecodeFault {}
 impl DecodeFault {
     /// A fault at the current place.
     pub(super) fn new(what: impl Into<String>) -> DecodeFault {
-        DecodeFault { place: vec![], what: what.into() }
+        DecodeFault { place: vec![], what: what.into(), is_unknown: false }
+    }
+
+    /// A name that this release does not know, at the current place.
+    pub(super) fn unknown() -> DecodeFault {
+        DecodeFault { is_unknown: true, ..DecodeFault::new("it is not known here") }
+    }
+
+    /// The same of what the market itself has written: what this release does not know is of a later
+    /// one.
+    pub(super) fn of_journal(mut self) -> DecodeFault {
+        if self.is_unknown {
+            self.what.push_str("; a later release has written it: use that release");
+        }
+        self
     }
 
     /// The same, seen from one step further out.
@@ -125,7 +141,7 @@ impl Fields {
     pub(super) fn end(self) -> Result<(), DecodeFault> {
         match self.0.keys().next() {
             None => Ok(()),
-            Some(name) => Err(DecodeFault::new("it is not known here").within(name)),
+            Some(name) => Err(DecodeFault::unknown().within(name)),
         }
     }
 }
@@ -223,7 +239,7 @@ macro_rules! choice {
                     $($name => {
                         choice!(@get carried, $variant $(( $($item),* ))? $({ $($field $(= $key)?),* })?)
                     })*
-                    _ => Err($crate::codec::wire::DecodeFault::new("it is not known here")),
+                    _ => Err($crate::codec::wire::DecodeFault::unknown()),
                 };
                 read.map_err(|fault| fault.within(name))
             }

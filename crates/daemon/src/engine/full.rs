@@ -1,23 +1,27 @@
 //! The disk is full: the market can be looked at, and jobs can be cancelled.
 //!
-//! What is looked at is the state of the journal, begun as after a restart. What that beginning
-//! and cancellations write is kept in memory until there is room, and is written before anything
-//! else happens. Sites get orders to stop cancelled tasks meanwhile. If the daemon dies before
-//! there is room, a task that was stopped counts as cancelled at its site, and a waiting job waits
-//! again.
+//! What is looked at is the state of the journal, begun as after a restart, with what sites have
+//! said since: jobs are shown as they are. What that beginning, surveys and cancellations write is
+//! kept in memory until there is room, and is written before anything else happens. Sites get tasks
+//! that the journal has started, and orders to stop cancelled ones; what else follows waits
+//! ([`may_leave`]). If the daemon dies before there is room, sites say again what they see, a task
+//! that was stopped counts as cancelled at its site, and a waiting job waits again.
 
 use std::time::Instant;
 
 use tradewind_model::Time;
 
+use super::clock;
 use super::gauges::ReadOnly;
 use super::handle::Message;
 use super::journal::Journal;
-use super::run::{AGAIN, Letters, Loop, unavailable};
+use super::run::{AGAIN, Letters, Loop, in_time, unavailable};
 use crate::codec::Codec;
 use crate::live::rights::Actor;
 use crate::live::state::Phase;
-use crate::live::{ApplyError, Ask, Input, Live, Record, Refusal, RefusalKind, Reply, Step};
+use crate::live::{
+    Act, ApplyError, Ask, Input, Instruction, Live, Record, Refusal, RefusalKind, Reply, Step,
+};
 use crate::store::StoreError;
 
 /// What the state has, and the journal has not yet.
@@ -109,33 +113,75 @@ impl<C: Codec> Loop<C> {
                 Message::Ask(actor, ask, reply) => {
                     drop(reply.send(self.answer_read_only(actor, *ask)));
                 }
-                // Sites say again what they see.
-                Message::Input(_) | Message::Stop | Message::HandOver(_) => {}
+                Message::Input(input) => self.note_survey(*input),
+                Message::Stop | Message::HandOver(_) => {}
             }
         }
     }
 
+    /// What a site says is so, though it cannot be written yet. Everything else comes again.
+    fn note_survey(&mut self, input: Input) {
+        let (Some(live), Input::Surveyed { .. }) = (&self.live, &input) else { return };
+        let (last, lead) = (live.state().now(), live.state().lead());
+        let read = self.clock.read(clock::Market { last, lead, is_idle: false });
+        self.at = read.at;
+        if read.lead != lead {
+            self.step_unwritten(read.at, Input::Clock { lead: read.lead });
+        }
+        let Some(live) = &self.live else { return };
+        let input = in_time(live.state(), read.at, input);
+        self.step_unwritten(read.at, input);
+    }
+
     fn answer_read_only(&mut self, actor: Actor, ask: Ask) -> Result<Reply, Refusal> {
-        let (Some(live), Some(unwritten)) = (&mut self.live, &mut self.unwritten) else {
-            return Err(unavailable());
-        };
-        if !may_be_done(live, &ask) || unwritten.records.len() >= MAX {
+        let Some(live) = &self.live else { return Err(unavailable()) };
+        if !may_be_done(live, &ask) || !self.has_room() {
             return Err(read_only());
         }
         let at = live.state().now();
-        match live.step(at, Input::Asked { actor, ask }) {
+        let answer = self.step_unwritten(at, Input::Asked { actor, ask });
+        answer.unwrap_or_else(|| Err(unavailable()))
+    }
+
+    fn has_room(&self) -> bool {
+        self.unwritten.as_ref().is_some_and(|unwritten| unwritten.records.len() < MAX)
+    }
+
+    /// A step of which the records are kept until they can be written; nothing if there are too
+    /// many.
+    fn step_unwritten(&mut self, at: Time, input: Input) -> Option<Result<Reply, Refusal>> {
+        if !self.has_room() {
+            return None;
+        }
+        let (live, unwritten) = (self.live.as_mut()?, self.unwritten.as_mut()?);
+        match live.step(at, input) {
             Ok(Step { records, answer, letters }) => {
+                let at = live.state().now();
                 unwritten.records.extend(records.into_iter().map(|record| (at, record)));
                 unwritten.letters.extend(letters);
-                answer.unwrap_or_else(|| Err(unavailable()))
+                answer
             }
             Err(wrong) => {
                 tracing::error!(%wrong, "a mistake of this program");
                 self.live = None;
                 self.be_read_only(None);
-                Err(unavailable())
+                None
             }
         }
+    }
+}
+
+/// Whether an order may leave before the state that it follows from is written down. If the daemon
+/// dies by then, the journal must not miss what follows from the order: a task that has ended is not
+/// forgotten by its site, parts do not begin together, and none is taken back.
+pub(super) fn may_leave(live: &Live, order: &Instruction) -> bool {
+    match order.act {
+        Act::Submit => true,
+        Act::Withdraw => {
+            let job = live.state().jobs.get(&order.tag.job);
+            job.is_some_and(|job| job.cancelled_by.is_some())
+        }
+        Act::Go | Act::Recall | Act::Forget => false,
     }
 }
 

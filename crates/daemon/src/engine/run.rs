@@ -9,7 +9,7 @@ use tradewind_model::{Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::clock::{self, Clock, ClockReading};
-use super::full::Unwritten;
+use super::full::{self, Unwritten};
 use super::handle::{CommittedRecord, Message, tell_all};
 use super::journal::Journal;
 use super::large::Large;
@@ -20,7 +20,9 @@ use super::standby::{self, LeaseHold, TermEnd};
 use super::start::{EngineSetup, StartError};
 use crate::codec::Codec;
 use crate::live::peers::PeerMessage;
-use crate::live::{Act, Input, Live, Record, Refusal, RefusalKind, Reply, State, Step};
+use crate::live::{
+    Act, Input, Instruction, Live, Record, Refusal, RefusalKind, Reply, RuleChange, State, Step,
+};
 use crate::site::{Aside, Demand, Tag};
 use crate::store::StoreError;
 
@@ -223,7 +225,9 @@ impl<C: Codec> Loop<C> {
             false => self.journal.reopen(),
         };
         let opened = opened.map_err(StartError::Store);
-        match opened.and_then(|()| self.base.live(&mut self.journal, &mut self.clock)) {
+        // The term began before: other rules are not taken up in the middle of it.
+        let rules = RuleChange::Later;
+        match opened.and_then(|()| self.base.live(&mut self.journal, &mut self.clock, rules)) {
             Ok((live, first)) => {
                 self.live = Some(live);
                 self.be_read_only(Some(first));
@@ -306,7 +310,10 @@ impl<C: Codec> Loop<C> {
         self.told.retain(|_, when| now.duration_since(*when) < patience);
         let told = |tag: &Tag, act| self.told.contains_key(&(tag.clone(), act));
         let mut by_site = BTreeMap::<usize, Vec<_>>::new();
-        for order in clock::orders(live.orders(told), live.state().lead()) {
+        let is_read_only = self.unwritten.is_some();
+        let may_leave = |order: &Instruction| !is_read_only || full::may_leave(live, order);
+        let orders = live.orders(told).into_iter().filter(may_leave).collect();
+        for order in clock::orders(orders, live.state().lead()) {
             by_site.entry(order.site.0 as usize).or_default().push(order);
         }
         for (site, orders) in by_site {
@@ -366,7 +373,7 @@ impl<C: Codec> Loop<C> {
 }
 
 /// What happened, with moments of the market's time.
-fn in_time(state: &State, at: Time, input: Input) -> Input {
+pub(super) fn in_time(state: &State, at: Time, input: Input) -> Input {
     match input {
         Input::Surveyed { site, survey: Ok(survey) } => {
             Input::Surveyed { site, survey: Ok(clock::survey(state, at, survey)) }

@@ -20,7 +20,7 @@ use super::run::{AGAIN, Loop};
 use super::sites;
 use super::start::{EngineSetup, OpenStore, Partners, Readers, Timing, assemble, journal};
 use crate::codec::Codec;
-use crate::live::{Make, Refusal, RefusalKind, Settings};
+use crate::live::{Make, Refusal, RefusalKind, RuleChange, Settings};
 use crate::store::{Store, StoreError};
 
 /// How often a standby looks at the journal.
@@ -83,6 +83,8 @@ pub struct Term {
     pub lease: Arc<Lease>,
     /// Renews the lease; `None`: it is endless.
     pub hold: Option<Box<dyn LeaseHold>>,
+    /// When it takes up rules of counting that the journal does not have yet.
+    pub rules: RuleChange,
 }
 
 impl Debug for Term {
@@ -426,9 +428,9 @@ impl<C: Codec> Life<C> {
                 return None;
             }
         };
-        let Term { open, epoch, lease, hold } = term;
+        let Term { open, epoch, lease, hold, rules } = term;
         tracing::warn!(epoch, "this daemon owns the market from now on");
-        match self.begin(open, epoch, &lease) {
+        match self.begin(open, (epoch, rules), &lease) {
             Ok(mut owned) => {
                 owned.hold = hold;
                 let role = MarketRole::Owner { epoch };
@@ -458,7 +460,7 @@ impl<C: Codec> Life<C> {
     fn begin(
         &mut self,
         mut open: OpenStore,
-        epoch: u64,
+        (epoch, rules): (u64, RuleChange),
         lease: &Arc<Lease>,
     ) -> Result<Loop<C>, String> {
         let Some(sharing) = &mut self.sharing else { return Err("it is not shared".to_owned()) };
@@ -467,7 +469,7 @@ impl<C: Codec> Life<C> {
         let state = self.follower.finish(&self.base, &self.handle, &mut *journal.store);
         let state = state.map_err(|wrong| wrong.to_string())?;
         let mut clock = super::clock::Clock::new();
-        let begun = self.base.begin(state, &mut journal, &mut clock);
+        let begun = self.base.begin(state, &mut journal, &mut clock, rules);
         let begun = begun.map_err(|wrong| wrong.to_string())?;
         let partners = (sharing.sites)(epoch)?;
         let terms = (Arc::clone(lease), None);

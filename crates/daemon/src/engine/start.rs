@@ -24,7 +24,7 @@ use crate::codec::Codec;
 use crate::codec::pages::Pages;
 use crate::live::record::MarketRecord;
 use crate::live::state::{Job, Phase};
-use crate::live::{Live, Make, Record, Refusal, Settings, State};
+use crate::live::{Live, Make, Record, Refusal, RuleChange, Settings, State};
 use crate::site::Demand;
 use crate::store::{Store, StoreError};
 
@@ -109,7 +109,8 @@ impl Engine {
         let base = Arc::new(base);
         let (handle, messages) = Handle::pair();
         let readers = Readers::default();
-        let term = Term { open, lease: Lease::endless(), hold: None, epoch: 0 };
+        let (lease, rules) = (Lease::endless(), RuleChange::AtOnce);
+        let term = Term { open, lease, hold: None, epoch: 0, rules };
         let looping = begin(&base, term, (sites, peers), &handle)?;
         readers.set(looping.readers());
         let life = Life::alone(base, handle.clone(), readers.clone(), looping);
@@ -193,11 +194,11 @@ fn begin<C: Codec>(
     partners: Partners,
     handle: &Handle,
 ) -> Result<Loop<C>, String> {
-    let Term { mut open, lease, hold, .. } = term;
+    let Term { mut open, lease, hold, rules, .. } = term;
     let store = open().map_err(|wrong| wrong.to_string())?;
     let mut journal = journal(store, open, handle);
     let mut clock = Clock::new();
-    let begun = base.live(&mut journal, &mut clock).map_err(|wrong| wrong.to_string())?;
+    let begun = base.live(&mut journal, &mut clock, rules).map_err(|wrong| wrong.to_string())?;
     assemble(base, (journal, clock), begun, partners, (lease, hold), handle)
 }
 
@@ -299,10 +300,11 @@ impl<C: Codec> EngineSetup<C> {
         &self,
         journal: &mut Journal,
         clock: &mut Clock,
+        rules: RuleChange,
     ) -> Result<(Live, Unwritten), StartError> {
         let (state, pages) = recover_pages(&mut *journal.store, &self.codec)?;
         journal.pages = pages;
-        self.begin(state, journal, clock)
+        self.begin(state, journal, clock, rules)
     }
 
     /// The same of a state that is that of the journal's last row.
@@ -311,6 +313,7 @@ impl<C: Codec> EngineSetup<C> {
         mut state: State,
         journal: &mut Journal,
         clock: &mut Clock,
+        rules: RuleChange,
     ) -> Result<(Live, Unwritten), StartError> {
         self.settings.admits_all(&state).map_err(StartError::Tokens)?;
         journal.snapshot_at = journal.store.last();
@@ -339,7 +342,8 @@ impl<C: Codec> EngineSetup<C> {
             true => self.policy.clone(),
             false => state.policy.clone(),
         };
-        let begun = Live::begin(state, self.settings.clone(), Arc::clone(&self.maker), &policy, at);
+        let settings = Settings { rules, ..self.settings.clone() };
+        let begun = Live::begin(state, settings, Arc::clone(&self.maker), &policy, at);
         let (live, step) = begun.map_err(|why| StartError::Policy { policy, why })?;
         first.extend(step.records);
         let at = live.state().now();

@@ -213,10 +213,15 @@ impl State {
         let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
         let run = job.foreseen.zip(job.ran()).and_then(|(median, (part, run, requested))| {
             let user = self.jobs.users.iter().position(|user| *user == job.user)? as i64;
+            let processors = job.nodes();
+            if !self.has_rules(3) {
+                let (longest, traits) = (requested, JobTraits::default());
+                return Some(PastRun { user, processors, requested, longest, median, run, traits });
+            }
             let pool = self.market.pools().as_slice().get(part.pool.index())?;
             let work = |span| work_of(pool, mode_of(&job.submission), span).max(Span(1));
             let (longest, run, traits) = (work(requested), work(run), traits_of(&job.submission));
-            Some(PastRun { user, processors: job.nodes(), requested, longest, median, run, traits })
+            Some(PastRun { user, processors, requested, longest, median, run, traits })
         });
         run.into_iter().for_each(|run| self.lengths.add(run));
         Ok(())

@@ -44,7 +44,6 @@ use tradewind_io::settings::Estimates;
 use tradewind_model::{Event, Money, OwnersFirst, PoolId, Pools, SiteId, Span, Time, Times};
 use tradewind_sched::negotiation::{self, Envelope, Negotiator, Peer, Serial};
 use tradewind_sched::policy::outlook::Outlook;
-use tradewind_sched::policy::owners::Delays;
 use tradewind_sched::policy::{Exchange, Policy};
 
 pub use access::rights;
@@ -58,6 +57,7 @@ pub use input::{
 use jobs::index::JobIndex;
 pub use jobs::{alike, choice, gather};
 use jobs::{bodies, demand, redact, width};
+pub use ledger::rules::RuleChange;
 pub use ledger::{budgets, income, money, projects, used};
 pub use outages::recent_history;
 use peers::{CheckSettings, PeerLimits, PeerMessage, PeerOutput};
@@ -138,6 +138,8 @@ pub struct Settings {
     pub advice: bool,
     /// By what the policy plans.
     pub estimates: Estimates,
+    /// When rules of counting are taken up that the journal does not have yet.
+    pub rules: RuleChange,
 }
 
 impl Default for Settings {
@@ -165,6 +167,7 @@ impl Default for Settings {
             owners_first: BTreeMap::new(),
             advice: true,
             estimates: Estimates::default(),
+            rules: RuleChange::default(),
         }
     }
 }
@@ -220,8 +223,6 @@ pub struct Live {
     problems: BTreeMap<PoolId, String>,
     /// By site, the owners' queue: as far as was noticed since the start.
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
-    /// By site, how long the market's jobs have put off those of its owners since the start.
-    delays: BTreeMap<SiteId, Delays<outages::bound::OwnerJobKey>>,
     /// By site, what was noticed of the jobs of others since the start.
     habits: BTreeMap<SiteId, outages::usual::SiteHabits>,
     /// Jobs in the queues of sites.
@@ -306,7 +307,6 @@ impl Live {
             max: Most::new(),
             problems: BTreeMap::new(),
             queues: BTreeMap::new(),
-            delays: BTreeMap::new(),
             habits: BTreeMap::new(),
             lines: jobs::line::Lines::default(),
             limits_of_tasks: BTreeMap::new(),

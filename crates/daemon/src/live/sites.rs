@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use tradewind_model::{Event, Market, PoolId, Price, SiteId, Time};
 
 use super::ApplyError;
+use super::outages::bound::{PutOff, PutOffChange};
 use super::outages::recent_history::RecentHistory;
 use super::outages::usual::{self, UsedShares};
 use super::site_health::Health;
@@ -24,6 +25,8 @@ pub struct Sites {
     pub(crate) delays: BTreeMap<SiteId, VecDeque<i64>>,
     /// By site: which part of their limits jobs of others used that ended there; `None`: none has.
     pub(crate) used: Option<BTreeMap<SiteId, UsedShares>>,
+    /// By site: how long jobs of the market have put off its owners' waiting jobs; `None`: none has.
+    pub(crate) put_off: Option<BTreeMap<SiteId, PutOff>>,
 }
 
 /// What is written down of sites and their prices.
@@ -56,6 +59,13 @@ pub enum SiteRecord {
         site: u32,
         /// Whose each was, as a number, and the part of its limit that it used, in thousandths.
         ended: Vec<(u64, u32)>,
+    },
+    /// Which of the owners' waiting jobs the market's jobs put off from now on.
+    PutOff {
+        /// Which, in the order of sites.
+        site: u32,
+        /// By names and tasks of jobs.
+        change: PutOffChange,
     },
     /// A site is in another state, or for another reason.
     Health {
@@ -94,6 +104,10 @@ impl Sites {
             SiteRecord::Used { site, ended } => {
                 let used = self.used.get_or_insert_default().entry(SiteId(*site)).or_default();
                 usual::remember(used, ended);
+            }
+            SiteRecord::PutOff { site, change } => {
+                let all = self.put_off.get_or_insert_default();
+                all.entry(SiteId(*site)).or_default().apply(at, change);
             }
             SiteRecord::Health { site, health } => {
                 self.health.get_or_insert_default().insert(SiteId(*site), health.clone());

@@ -67,6 +67,17 @@ pub enum ApplyError {
     /// A task that is not there.
     #[error("there is no task {0}")]
     Task(String),
+    /// The state follows by rules that are not known here.
+    #[error(
+        "from here on rules {found} count, and this release knows {known}: a later one has written \
+         it, use that release"
+    )]
+    Rules {
+        /// What the journal says.
+        found: u32,
+        /// The latest that are known.
+        known: u32,
+    },
     /// Something else that is not there, or there already.
     #[error("{0}")]
     Other(&'static str),
@@ -114,7 +125,11 @@ impl State {
                 }
                 Ok(())
             }
-            Record::Ledger(record) => self.ledger.apply(at, record),
+            Record::Ledger(record) => {
+                self.ledger.apply(at, record)?;
+                self.follow_rules();
+                Ok(())
+            }
             Record::Outage(record) => self.outages.apply(at, record, &mut self.market),
             Record::Offer(record) => self.offers.apply(at, record, &mut self.jobs),
             Record::Access(record) => self.access.apply(at, record),

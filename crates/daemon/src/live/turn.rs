@@ -162,7 +162,7 @@ impl Live {
             Command::Start { job, .. } | Command::Refuse { job, .. } => {
                 self.state.jobs.numbers.get(job).copied()
             }
-            Command::Trade { .. } | Command::Wake { .. } => None,
+            Command::Preempt { .. } | Command::Trade { .. } | Command::Wake { .. } => None,
         }
     }
 

@@ -13,7 +13,7 @@ pub use tradewind_sched::predict::waits::LEVELS;
 use tradewind_sched::predict::waits::{Question, WaitForecaster, WaitResult};
 
 /// Forecasts of starts, and what came of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waits {
     /// Learns, by the numbers of jobs.
     pub(crate) forecaster: WaitForecaster<u64>,
@@ -40,6 +40,13 @@ pub struct RangeScore {
     pub starts: u32,
     /// By [`LEVELS`]: starts that were within the range.
     pub within: [u32; LEVELS.len()],
+}
+
+impl Default for Waits {
+    /// Nothing is known. A ceiling is kept from rules 3 on.
+    fn default() -> Waits {
+        Waits { forecaster: WaitForecaster::without_ceiling(), held: BTreeMap::new() }
+    }
 }
 
 impl Waits {

@@ -42,6 +42,9 @@ pub(super) struct SiteShadow {
     pub rate: Hour,
     pub waiting: BTreeMap<String, Waiting>,
     pub running: BTreeSet<String>,
+    /// Jobs that are over, and were listed so by the last survey.
+    #[serde(default)]
+    pub ended: BTreeSet<String>,
     /// By first second.
     pub hours: BTreeMap<i64, Hour>,
     pub counts: Counts,
@@ -53,7 +56,12 @@ pub struct Counts {
     /// They ran and had not been seen waiting: they started between two surveys, or are tasks of an
     /// array. Nothing was predicted for them.
     pub unpredicted: u64,
-    /// They left the queue and were not seen running: cancelled, or over before the next survey.
+    /// They started and ended between two surveys, and were listed as over by the second. Nothing was
+    /// predicted for them.
+    #[serde(default)]
+    pub brief: u64,
+    /// They left the queue, and were seen neither running nor over: cancelled, or forgotten by the
+    /// manager before the next survey.
     pub gone: u64,
     /// Entries of the queue that stood for several tasks of an array.
     pub arrays: u64,
@@ -186,13 +194,19 @@ impl Shadow {
             true => site.since = at,
             false => usage::add(&mut site.hours, site.rate, Time(site.at), look.at),
         }
+        let last = Time(site.at);
         (site.at, site.rate) = (at, usage::rate(look.at, look.survey, look.prices));
         let running = running(look);
+        let mut started = Vec::new();
         if !is_first {
             site.count_unpredicted(&running);
+            started = site.take_brief(name, look, last);
         }
-        let started = site.take_started(name, &running, look.survey);
+        let ended = look.survey.ended.iter().map(|it| (it.job.name.clone(), it.start.0));
+        let begun: BTreeMap<String, i64> = ended.chain(running.clone()).collect();
+        started.extend(site.take_started(name, &begun, look.survey));
         site.running = running.into_keys().take(MAX_RUNNING).collect();
+        site.ended = look.survey.ended.iter().map(|it| it.job.name.clone()).collect();
         site.note_queue(look);
         self.scored.extend(started);
         self.bound();
@@ -219,11 +233,32 @@ fn running(look: &ObservedSurvey<'_>) -> BTreeMap<String, i64> {
 }
 
 impl SiteShadow {
-    /// Jobs that waited and run now; jobs that left the queue otherwise are counted.
+    /// Jobs that have started and ended since the `last` survey: their waits are known, and what they
+    /// used is added.
+    fn take_brief(&mut self, site: &str, look: &ObservedSurvey<'_>, last: Time) -> Vec<Scored> {
+        let queue = look.survey.queue.iter().map(|job| job.name.as_str());
+        let queued: BTreeSet<&str> = queue.collect();
+        let mut brief = Vec::new();
+        for it in &look.survey.ended {
+            let name = &it.job.name;
+            let is_known = self.running.contains(name) || self.ended.contains(name);
+            if is_known || queued.contains(name.as_str()) {
+                continue;
+            }
+            usage::add_brief(&mut self.hours, it, look.prices, (last, look.at));
+            if !self.waiting.contains_key(name) {
+                self.counts.brief += 1;
+                brief.push(Waiting::of(look.at, &it.job, None, None).scored(site, it.start.0));
+            }
+        }
+        brief
+    }
+
+    /// Jobs that waited and run now, or did; jobs that left the queue otherwise are counted.
     fn take_started(
         &mut self,
         site: &str,
-        running: &BTreeMap<String, i64>,
+        begun: &BTreeMap<String, i64>,
         survey: &Survey,
     ) -> Vec<Scored> {
         let queued: BTreeSet<&str> = survey.queue.iter().map(|job| job.name.as_str()).collect();
@@ -231,7 +266,7 @@ impl SiteShadow {
         let is_whole = survey.queue_beyond == 0;
         let mut started = Vec::new();
         let mut gone = 0;
-        self.waiting.retain(|name, job| match running.get(name) {
+        self.waiting.retain(|name, job| match begun.get(name) {
             _ if queued.contains(name.as_str()) => true,
             Some(&start) => {
                 started.extend((!job.is_array).then(|| job.scored(site, start)));

@@ -8,7 +8,7 @@ use super::record::MAX_WAITING;
 use super::*;
 use crate::site::fake::{FakeSite, LocalJob};
 use crate::site::observed::Observed;
-use crate::site::queued::{MAX_QUEUED, QueuedJob};
+use crate::site::queued::{EndedJob, MAX_QUEUED, QueuedJob};
 use crate::site::{LocalTask, PoolSetup, PoolSurvey, Site, Survey};
 
 const BEGIN: i64 = 1_000_000;
@@ -108,8 +108,45 @@ fn what_is_not_compared_is_counted() {
     let task = [("9", 1, BEGIN + 10, BEGIN + 70)];
     look(&records, 10, &survey(4, &task, vec![QueuedJob { tasks: 4, ..array }]));
     let summary = records.summary();
-    let counts = Counts { unpredicted: 1, gone: 1, arrays: 1 };
+    let counts = Counts { unpredicted: 1, gone: 1, arrays: 1, ..Counts::default() };
     assert_eq!((summary.jobs, summary.sites[0].counts), (0, counts));
+}
+
+/// What a manager still lists of jobs that are over shows what no survey saw run.
+#[test]
+fn jobs_that_are_over_between_two_surveys_count_once() {
+    let ended = |name: &str, nodes, start, end| EndedJob {
+        job: waits(name, nodes, 60, None),
+        start: Time(BEGIN + start),
+        end: Time(BEGIN + end),
+    };
+    let records = Records::default();
+    let after = |all: Vec<EndedJob>, running: &[(&str, u32, i64, i64)], queue| Survey {
+        ended: all,
+        ..survey(4, running, queue)
+    };
+    // What is over when the observation begins was not observed.
+    let old = ended("1", 4, -20, -10);
+    look(&records, 0, &after(vec![old.clone()], &[], vec![waits("2", 1, 60, None)]));
+    let brief = vec![old, ended("2", 1, 5, 20), ended("3", 2, 10, 40)];
+    let running = [("4", 1, BEGIN + 50, BEGIN + 110)];
+    look(&records, 90, &after(brief.clone(), &running, vec![]));
+    let of = |records: &Records| records.summary().sites[0].clone();
+    let site = of(&records);
+    assert_eq!(
+        (site.jobs, site.counts.brief, site.counts.gone, site.counts.unpredicted),
+        (2, 1, 0, 1)
+    );
+    // The one that was seen waiting is compared, though no survey saw it run.
+    assert_eq!((site.ours.jobs, site.ours.median), (1, Some(5)));
+    assert_eq!((site.waits.jobs, site.waits.waited), (2, 15));
+    // One node for 15 s, and two for 30 s, at two micro-credits.
+    assert_eq!(site.total, Hour { used: 75, up: 360, value: 150, idle_value: 570 });
+    // They are listed once more, with the one that ran.
+    let more = [brief, vec![ended("4", 1, 50, 100)]].concat();
+    look(&records, 180, &after(more, &[], vec![]));
+    let site = of(&records);
+    assert_eq!((site.jobs, site.counts.brief, site.waits.waited), (2, 1, 15));
 }
 
 #[test]

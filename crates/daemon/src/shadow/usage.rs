@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use tradewind_model::{Price, Time};
+use tradewind_model::{Pools, Price, Time};
 
 use super::record::is_job;
 use crate::site::Survey;
+use crate::site::queued::EndedJob;
 
 /// Hours that are kept: eight days.
 pub(super) const MAX_HOURS: usize = 8 * 24;
@@ -65,6 +66,23 @@ pub(super) fn rate(at: Time, survey: &Survey, prices: &[Price]) -> Hour {
         });
     }
     rate
+}
+
+/// Adds what a job used that started and ended between two looks: the nodes seemed not to be in use.
+pub(super) fn add_brief(
+    hours: &mut BTreeMap<i64, Hour>,
+    it: &EndedJob,
+    prices: &[Price],
+    (last, at): (Time, Time),
+) {
+    let used = i64::from(it.job.nodes.min(Pools::MAX_NODES));
+    let price = it.job.pools.first().and_then(|pool| prices.get(*pool)).map_or(0, |price| price.0);
+    let value = used.saturating_mul(price);
+    let rate = Hour { used, up: 0, value, idle_value: -value };
+    // What is not known of the whole time is not known of a part of it.
+    if at.0 - last.0 <= MAX_GAP {
+        add(hours, rate, it.start.clamp(last, at), it.end.clamp(last, at));
+    }
 }
 
 /// Adds what was in use at `rate` from one look to the next, to the hours that it touches.

@@ -35,7 +35,7 @@ use tradewind_model::{Attributes, Performance, Span, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
-use queued::{OwnPlace, QueuedJob};
+use queued::{EndedJob, OwnPlace, QueuedJob};
 pub use reading::{Excerpt, Reading, Stream, Written};
 use resources::Resources;
 use size::Size;
@@ -119,6 +119,8 @@ pub struct Survey {
     pub own: BTreeMap<Tag, OwnPlace>,
     /// How many further entries of that queue are left out.
     pub queue_beyond: u32,
+    /// Jobs of others that are over, only of a cluster that is observed ([`Site::ended`]).
+    pub ended: Vec<EndedJob>,
     /// What is not known of that queue, a sentence each, without a period.
     pub queue_notes: Vec<String>,
 }
@@ -369,6 +371,12 @@ pub trait Site: Debug + Send {
     /// When the site wants its next [`Site::turn`]; `None`: as often as its settings say.
     fn due(&self) -> Option<Instant> {
         None
+    }
+
+    /// Jobs of others that are over, as far as its last survey listed them, without a request; at most
+    /// [`queued::MAX_ENDED`]. Empty if it lists none.
+    fn ended(&mut self) -> Vec<EndedJob> {
+        Vec::new()
     }
 
     /// What the site's thread asks for when it is due or was woken: news that cost the manager

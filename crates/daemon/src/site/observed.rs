@@ -42,11 +42,12 @@ impl Observed {
         self.0.pools()
     }
 
-    /// What is there now; see [`Site::survey`].
+    /// What is there now, with the jobs that are over and still listed; see [`Site::survey`].
     ///
     /// # Errors
     /// If the site does not know.
     pub fn survey(&mut self) -> Result<Survey, SiteError> {
-        self.0.survey()
+        let survey = self.0.survey()?;
+        Ok(Survey { ended: self.0.ended(), ..survey })
     }
 }

@@ -96,6 +96,20 @@ impl QueuedJob {
     }
 }
 
+/// A job of others that is over, as far as the manager still lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedJob {
+    /// As it was submitted.
+    pub job: QueuedJob,
+    /// When it had its nodes.
+    pub start: Time,
+    /// Until when.
+    pub end: Time,
+}
+
+/// More jobs that are over are not listed: the last ones count.
+pub const MAX_ENDED: usize = 10_000;
+
 /// What a waiting job waits for besides nodes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Blocked {

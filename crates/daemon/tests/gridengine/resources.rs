@@ -2,7 +2,7 @@
 
 use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order, tag};
 use tradewind_daemon::site::{Exit, Seen, SiteError};
-use tradewind_io::settings::cluster::Mode;
+use tradewind_io::settings::cluster::{Mode, NodeUnit};
 
 use crate::bench::GridBench;
 use crate::fixture::Cluster;
@@ -109,4 +109,52 @@ fn a_parallel_environment_has_so_many_slots() {
     bench.restart();
     let limits = bench.site().survey().unwrap().limits.unwrap();
     assert_eq!(limits.pools[0].nodes.as_ref().map(|(nodes, _)| *nodes), Some(1));
+}
+
+/// One slot with a gigabyte each: what is believed to be free beside owners' jobs of any memory is what Grid
+/// Engine gives.
+#[test]
+fn units_with_memory_are_what_the_cluster_gives() {
+    let unit = NodeUnit::Shared { cores: 1, memory: 1_024 };
+    let mut bench = GridBench::on(cluster(), |settings| settings.cluster.unit = unit);
+    let free = |bench: &mut GridBench| {
+        let main = bench.site().survey().unwrap().pools.remove(0);
+        main.up - main.local.values().map(|task| task.nodes).sum::<u32>()
+    };
+    assert_eq!(free(&mut bench), 4, "the host has eight slots and four gigabytes");
+    let owners = |bench: &GridBench, memory: &str| {
+        let memory = format!("h_rt=600,h_vmem={memory}");
+        let mut argv = vec!["qsub", "-terse", "-S", "/bin/sh", "-N", "owners", "-q", "main.q"];
+        argv.extend(["-l", &memory, "-o", "/dev/null", "-j", "y", "-wd", "/"]);
+        bench.cluster.must(&argv, "exec sleep 600\n")
+    };
+    let large = owners(&bench, "1500M");
+    let small = owners(&bench, "100M");
+    // 2,496 MB are left, in six slots.
+    bench.until(60, free, |free| *free == 2);
+    for job in 1..=3 {
+        let order = order(&mut bench, job, &TaskBehaviour::Exit { after: 600, code: 0 });
+        bench.site().submit(&order).unwrap();
+    }
+    until_running(&mut bench, 1);
+    until_running(&mut bench, 2);
+    let listed = bench.cluster.must(&["qstat", "-r", "-u", "*"], "");
+    assert!(listed.contains("h_vmem=1024M"), "{listed}");
+    assert_eq!(free(&mut bench), 2, "of these, two are ours");
+    assert_eq!(seen(&mut bench, 3), Some(Seen::Waiting));
+    bench.cluster.must(&["qdel", &small], "");
+    bench.until(60, free, |free| *free == 2);
+    assert_eq!(seen(&mut bench, 3), Some(Seen::Waiting), "2,596 MB are two units");
+    bench.cluster.must(&["qdel", &large], "");
+    until_running(&mut bench, 3);
+    bench.until(60, free, |free| *free == 4);
+    // Three gigabytes are three units, which need not be on one host.
+    let mut wide = order(&mut bench, 4, &TaskBehaviour::Exit { after: 0, code: 0 });
+    wide.passed_through = options(&[("mem", "3G")]);
+    let answer = bench.site().submit(&wide);
+    assert!(
+        matches!(&answer, Err(SiteError::Refused(why)) if why.contains("several units")),
+        "{answer:?}"
+    );
+    (1..=3).for_each(|job| bench.site().withdraw(&tag(job)).unwrap());
 }

@@ -72,3 +72,21 @@ fn a_task_whose_supervisor_finds_no_room_waits() {
     let exit = until_ended(&mut bench);
     assert!(matches!(&exit, Exit::NotStarted(why) if why.contains("does not start")), "{exit:?}");
 }
+
+/// As on a full disk, no file can be made any more when the work begins; there is room for the record of
+/// it all the same.
+#[test]
+fn a_task_that_begins_when_the_disk_is_full_is_seen_running() {
+    let mut bench = LocalBench::set(8, |_, settings| {
+        let wrapped = "mkdir \"$1/.started.json.$$\" && exec \"$0\" \"$@\"";
+        let mut all = vec!["sh".into(), "-c".into(), wrapped.into()];
+        all.append(&mut settings.supervisor);
+        settings.supervisor = all;
+    });
+    let order = shell(&mut bench, "exec sleep 300");
+    bench.site().submit(&order).unwrap();
+    until_running(&mut bench);
+    assert!(record(&bench, "started.json")["pid"].as_i64().unwrap() > 0);
+    bench.site().withdraw(&order.tag).unwrap();
+    assert_eq!(until_ended(&mut bench), Exit::Withdrawn);
+}

@@ -99,6 +99,9 @@ pub struct Workload {
     /// The law by which jobs become moldable, with its parameters in brackets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moldable: Option<String>,
+    /// Which jobs are preemptible, with parameters in brackets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemptible: Option<String>,
     /// The shared nodes of the machine, where memory is counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeSize>,
@@ -140,7 +143,8 @@ impl Workload {
     /// Whether it may depend on a seed.
     pub fn draws(&self) -> bool {
         let drawn = [&self.model, &self.grid, &self.side];
-        drawn.iter().any(|given| given.is_some()) || self.users.is_some() || self.moldable.is_some()
+        let laws = [&self.moldable, &self.preemptible];
+        drawn.iter().chain(&laws).any(|given| given.is_some()) || self.users.is_some()
     }
 
     /// At which sites jobs are submitted, also if nothing is said: a model belongs to no site.
@@ -185,6 +189,8 @@ pub struct Checks<'c> {
     pub model: Check<'c>,
     /// Laws by which jobs become moldable.
     pub moldable: Check<'c>,
+    /// Which jobs are preemptible.
+    pub preemptible: Check<'c>,
 }
 
 /// Reads the campaign in the file `path`; `-` is standard input. Paths in it start from its

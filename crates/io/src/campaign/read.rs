@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::kind;
 use crate::value::{self, Value, ValueKind};
 
-const WORKLOAD_KEYS: [&str; 18] = [
+const WORKLOAD_KEYS: [&str; 19] = [
     "name",
     "log",
     "model",
@@ -31,6 +31,7 @@ const WORKLOAD_KEYS: [&str; 18] = [
     "dependencies",
     "keep-to",
     "moldable",
+    "preemptible",
     "memory",
     "node-processors",
     "node-memory",
@@ -253,6 +254,7 @@ fn workload(
         dependencies: dependencies(fields, notes),
         keep_to: keep_to(fields, notes),
         moldable: named("moldable", fields, checks.moldable, notes),
+        preemptible: named("preemptible", fields, checks.preemptible, notes),
         memory: memory(fields, notes),
         nodes: nodes(fields, notes),
         model,

@@ -12,7 +12,7 @@ fn read(text: &str) -> Result<Campaign, String> {
         (!name.starts_with("lublin"))
             .then(|| (format!("there is no model `{name}`"), String::new()))
     };
-    parse(&input, Checks { policy: &check, model: &model, moldable: &model })
+    parse(&input, Checks { policy: &check, model: &model, moldable: &model, preemptible: &model })
         .map(|(campaign, _)| campaign)
         .map_err(|wrong| wrong.to_string())
 }

@@ -4,6 +4,7 @@
 mod distributions;
 mod owners;
 mod pools;
+mod preemption;
 mod queues;
 mod read;
 #[cfg(test)]
@@ -60,6 +61,8 @@ impl GridFile {
         if let Some(power) = self.pools.power() {
             pools = pools.with_power(power.clone());
         }
+        let sites = (0..pools.sites().len()).map(|at| SiteId(at as u32));
+        let pools = pools.with_preemption(sites.map(|site| self.pools.preemption(site)).collect());
         match self.pools.rates() {
             Some(rates) => pools.with_rates(rates.as_ref().clone()),
             None => pools,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Cause, Pools, Power, Price, Rates, Site, SiteId, SitePower};
+use tradewind_model::{Cause, Pools, Power, Preemption, Price, Rates, Site, SiteId, SitePower};
 
 use super::pools::{self, Charge};
-use super::{GridFile, distributions, owners};
+use super::{GridFile, distributions, owners, preemption};
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes};
 use crate::input::Input;
@@ -15,7 +15,7 @@ use crate::power::{self, Watts};
 use crate::scenario::NameLines;
 use crate::value;
 
-const SITE_KEYS: [&str; 12] = [
+const SITE_KEYS: [&str; 13] = [
     "name",
     "log",
     "price",
@@ -28,6 +28,7 @@ const SITE_KEYS: [&str; 12] = [
     "watts",
     "carbon",
     "energy_price",
+    "preemption",
 ];
 
 /// How long ahead maintenance is announced if nothing else is said: a week.
@@ -50,6 +51,8 @@ struct GridReader {
     names: NameLines,
     /// By site.
     power: Vec<SitePower>,
+    /// By site: how it takes nodes back.
+    preemption: Vec<Preemption>,
     /// Whether any site says something of its electricity.
     electric: bool,
     /// By log: the line that names it.
@@ -102,7 +105,8 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
     let pools = Pools::new(reader.sites, pools)
         .map_err(|err| notes.error(1, "site", err.to_string(), "see `docs/reference/grid.md`"))
         .ok()
-        .map(|pools| with_power(pools).with_rates(Rates::new(rates)))?;
+        .map(|pools| with_power(pools).with_rates(Rates::new(rates)))
+        .map(|pools| pools.with_preemption(reader.preemption))?;
     let (planned, failures, loads) = file;
     let (owners, logs) = (owners.queues, reader.logs);
     Some(GridFile { title, pools, drawn, targets, planned, failures, loads, owners, logs })
@@ -129,6 +133,7 @@ impl GridReader {
         let power = power::site(fields, document, notes);
         self.electric |= power.is_some();
         self.power.push(power.unwrap_or_default());
+        self.preemption.push(preemption::read(fields, notes));
         self.sites.push(Site { name });
         self.log(fields, id, notes);
     }

@@ -95,8 +95,18 @@ pub enum Event {
         /// Id of the job in the market.
         job: JobId,
     },
-    /// A running job lost its nodes and what it had done; it waits again, in its old place. It
-    /// pays nothing for what was lost.
+    /// A running job was told that its nodes will be taken: [`Event::Interrupted`] follows then, if
+    /// the job has not ended before. Only a preemptible one can be told; a later notice may only
+    /// bring the moment forward.
+    Noticed {
+        /// Id of the job in the market.
+        job: JobId,
+        /// When it leaves its nodes at the latest.
+        leaves: Time,
+    },
+    /// A running job lost its nodes and what it had done, but for what it keeps
+    /// ([`Demand::cut`]); it waits again, in its old place, and asks for what is left. It pays
+    /// nothing for what was lost.
     Interrupted {
         /// Id of the job in the market.
         job: JobId,
@@ -149,6 +159,12 @@ pub enum Command {
         job: JobId,
         /// Pools and numbers of nodes.
         place: Place,
+    },
+    /// Take the nodes of a preemptible job, after the notice of its sites
+    /// ([`Pools::notice`](crate::Pools::notice)). It goes on when it is started again.
+    Preempt {
+        /// Id of the job in the market.
+        job: JobId,
     },
     /// Let the job wait for this queue, at this price.
     Trade {

@@ -1,6 +1,6 @@
 //! What jobs owe and owners earn.
 
-use crate::{Money, Place, Pools, Span};
+use crate::{Money, Place, Pools, Price, Share, Span, TimeMode};
 
 /// What `work` seconds of the reference node cost at `place`: Σ price × nodes × length.
 pub fn cost(pools: &Pools, place: &Place, processors: u32, work: Span) -> Money {
@@ -55,5 +55,23 @@ impl Ledger {
     /// Whether users paid what owners earned, and no credits are held without a job.
     pub(super) fn balances(&self, held_by_running: i128) -> bool {
         self.held == held_by_running && self.paid == self.income.iter().sum::<i128>()
+    }
+}
+
+impl Price {
+    /// What so many nodes cost for `span`, at most [`Money::MAX`].
+    pub fn of(self, nodes: u32, span: Span) -> Money {
+        match self.0 {
+            0 => Money::ZERO,
+            _ => self * Span(span.0.saturating_mul(i64::from(nodes))),
+        }
+    }
+}
+
+impl Pools {
+    /// What a share costs for `work` seconds of the reference node.
+    fn charge(&self, share: Share, work: Span) -> Money {
+        let pool = self.pool(share.pool);
+        pool.price.of(share.nodes, pool.length_in(TimeMode::WORK, work))
     }
 }

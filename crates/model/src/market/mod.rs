@@ -7,6 +7,7 @@ mod entries;
 mod event;
 mod ledger;
 mod memory;
+mod preempt;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,7 @@ mod trade;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Demand, Money, Place, PoolId, Pools, Price, Share, Span, Time, TimeMode};
+use crate::{Demand, Money, Notice, Place, PoolId, Pools, Price, Share, Span, Time, preemption};
 
 use entries::Entries;
 
@@ -54,6 +55,8 @@ struct Held {
     /// of its start where prices change with time.
     price: Price,
     further: Vec<Price>,
+    /// Its nodes will be taken.
+    notice: Option<Notice>,
 }
 
 impl Held {
@@ -296,6 +299,7 @@ impl Market {
             Event::Started { job, place } => self.start(*job, place),
             Event::Released { job, pool } => self.give_back(*job, *pool),
             Event::Ended { job } => self.end(*job),
+            Event::Noticed { job, leaves } => self.give_notice(*job, *leaves),
             Event::Interrupted { job } => self.interrupt(*job),
             Event::Refused { job } | Event::Cancelled { job } => self.refuse(*job),
             Event::Priced { pool, price } => self.reprice(*pool, *price),
@@ -360,7 +364,11 @@ impl Market {
 
     /// What the job pays in a pool per node and second, if it starts now and the price stays.
     fn price(&self, job: JobId, pool: PoolId) -> Price {
-        self.agreed(job, pool).unwrap_or_else(|| self.pools.price_at(pool, self.now))
+        let list = || {
+            let (list, terms) = (self.pools.price_at(pool, self.now), self.preemption(job, pool));
+            terms.map_or(list, |terms| Price(terms.reduced(list.0)))
+        };
+        self.agreed(job, pool).unwrap_or_else(list)
     }
 
     /// What a share costs that the job has since `start`, for so long: the price of its start, or
@@ -373,7 +381,10 @@ impl Market {
     ) -> Money {
         let changes = self.pools.rate(share.pool).is_some();
         match changes && self.agreed(job, share.pool).is_none() {
-            true => self.pools.cost(share, start, span),
+            true => preemption::amount(
+                self.preemption(job, share.pool),
+                self.pools.cost(share, start, span),
+            ),
             false => price.of(share.nodes, span),
         }
     }
@@ -403,7 +414,8 @@ impl Market {
         self.queue.remove(&job);
         self.lined.remove(&job);
         let (start, place, released) = (self.now, place.clone(), Vec::new());
-        self.running.insert(job, Held { start, place, released, hold, price, further });
+        let notice = None;
+        self.running.insert(job, Held { start, place, released, hold, price, further, notice });
         Ok(())
     }
 
@@ -438,10 +450,10 @@ impl Market {
         self.free_nodes += share.nodes;
     }
 
-    /// The job pays for the time that it had the share: `price`, or what the share's own was from
-    /// second to second.
-    fn settle(&mut self, job: JobId, share: Share, start: Time, price: Price) {
-        let amount = self.due(job, (share, price), (start, self.now - start));
+    /// The job pays for so much of the time that it had the share: `price`, or what the share's own
+    /// was from second to second.
+    fn settle(&mut self, job: JobId, (share, price): (Share, Price), (start, span): (Time, Span)) {
+        let amount = self.due(job, (share, price), (start, span));
         self.ledger.settle(self.pools.pool(share.pool).site.0 as usize, amount);
         self.jobs[job.index()].paid += amount;
     }
@@ -456,7 +468,7 @@ impl Market {
         let (start, price) = (held.start, held.price_in(processors, pool));
         self.free_up(share);
         self.give_memory(job, share);
-        self.settle(job, share, start, price);
+        self.settle(job, (share, price), (start, self.now - start));
         Ok(())
     }
 
@@ -476,19 +488,16 @@ impl Market {
 
     fn end(&mut self, job: JobId) -> Result<(), MarketError> {
         let (processors, held) = self.leave(job, Phase::Ended)?;
-        for share in held.shares(processors) {
-            self.settle(job, share, held.start, held.price_in(processors, share.pool));
-        }
+        self.settle_all(job, processors, &held, self.now - held.start);
         Ok(())
     }
 
-    fn interrupt(&mut self, job: JobId) -> Result<(), MarketError> {
-        match self.lined.remove(&job) {
-            Some(_) => self.entry(job, Phase::Lined)?.phase = Phase::Queued,
-            None => drop(self.leave(job, Phase::Queued)?),
+    /// The job pays for so long of all the shares that it holds still.
+    fn settle_all(&mut self, job: JobId, processors: u32, held: &Held, span: Span) {
+        for share in held.shares(processors) {
+            let price = held.price_in(processors, share.pool);
+            self.settle(job, (share, price), (held.start, span));
         }
-        self.queue.insert(job);
-        Ok(())
     }
 
     fn refuse(&mut self, job: JobId) -> Result<(), MarketError> {
@@ -575,23 +584,5 @@ impl Market {
             true => Ok(()),
             false => Err(MarketError::Books("money")),
         }
-    }
-}
-
-impl Price {
-    /// What so many nodes cost for `span`, at most [`Money::MAX`].
-    pub fn of(self, nodes: u32, span: Span) -> Money {
-        match self.0 {
-            0 => Money::ZERO,
-            _ => self * Span(span.0.saturating_mul(i64::from(nodes))),
-        }
-    }
-}
-
-impl Pools {
-    /// What a share costs for `work` seconds of the reference node.
-    fn charge(&self, share: Share, work: Span) -> Money {
-        let pool = self.pool(share.pool);
-        pool.price.of(share.nodes, pool.length_in(TimeMode::WORK, work))
     }
 }

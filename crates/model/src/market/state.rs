@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::entries::Entries;
 use super::{Announced, Entry, Held, Phase};
 use crate::{
-    Demand, Event, JobId, Ledger, Market, MarketError, Money, Outage, OutageId, Place, PoolId,
-    Pools, Price, Share, Time, Trade,
+    Demand, Event, JobId, Ledger, Market, MarketError, Money, Notice, Outage, OutageId, Place,
+    PoolId, Pools, Price, Share, Time, Trade,
 };
 
 /// All that matters of a market from now on. Of jobs that are over, only their number is kept.
@@ -61,6 +61,8 @@ pub struct RunningState {
     pub hold: Money,
     /// What it pays per node and second, by share of its place: at least one.
     pub prices: Vec<Price>,
+    /// That its nodes will be taken, if it was told so.
+    pub notice: Option<Notice>,
 }
 
 impl Market {
@@ -88,6 +90,7 @@ impl Market {
             released: held.released.clone(),
             hold: held.hold,
             prices: std::iter::once(held.price).chain(held.further.iter().copied()).collect(),
+            notice: held.notice,
         });
         let (demand, trade) = (entry.demand.clone(), entry.trade.clone());
         let lined = self.lined.get(&job).copied();
@@ -115,6 +118,8 @@ impl Market {
             events.extend(trade.map(|trade| Event::Traded { job, trade }));
             let place = self.running.get(&job).map(|held| held.place.clone());
             events.extend(place.map(|place| Event::Started { job, place }));
+            let notice = self.running.get(&job).and_then(|held| held.notice);
+            events.extend(notice.map(|it| Event::Noticed { job, leaves: it.leaves }));
         }
         events
     }
@@ -166,10 +171,11 @@ impl Market {
             }
             return Ok(());
         };
-        let RunningState { start, place, released, hold, prices } = running;
+        let RunningState { start, place, released, hold, prices, notice } = running;
         let mut prices = prices.into_iter();
         let price = prices.next().ok_or(MarketError::Place { job })?;
-        let held = Held { start, place, released, hold, price, further: prices.collect() };
+        let further = prices.collect();
+        let held = Held { start, place, released, hold, price, further, notice };
         for share in held.shares(processors) {
             self.claim(share).ok_or(MarketError::Place { job })?;
         }

@@ -14,7 +14,7 @@ use crate::owner::hold;
 const LONG: Duration = Duration::from_secs(600);
 
 fn claimant(folder: &str, process: &str, length: Duration) -> Claimant {
-    Claimant { folder: folder.to_owned(), process: process.to_owned(), length }
+    Claimant { folder: folder.to_owned(), process: process.to_owned(), length, knows: 7 }
 }
 
 fn open_for(place: &Place, claimant: &Claimant, claim: Claim) -> Result<Postgres, StoreError> {
@@ -54,7 +54,7 @@ fn a_lease_that_runs_excludes_others_and_one_that_ran_out_does_not() {
     let mut second = open_for(&place, &other, Claim::IfFree).unwrap();
     assert!(first.append(&rows([3])).is_err(), "the earlier owner writes nothing any more");
     second.append(&rows([3])).unwrap();
-    assert_eq!(second.epoch(), Some(2));
+    assert_eq!((second.epoch(), second.known_before()), (Some(2), Some(7)));
 }
 
 #[test]

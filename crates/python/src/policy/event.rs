@@ -23,6 +23,7 @@ impl EventView {
             | Event::Released { job, .. }
             | Event::Ended { job }
             | Event::Interrupted { job }
+            | Event::Noticed { job, .. }
             | Event::Refused { job }
             | Event::Cancelled { job } => Some(*job),
             _ => None,
@@ -73,6 +74,10 @@ impl EventView {
             "pool" => self.pool_id()?.0.into_py_any(py),
             "closure" => self.closure_id()?.0.into_py_any(py),
             "price" => (self.asked()?.0 as f64 / 1e6).into_py_any(py),
+            "leaves" => match &self.0 {
+                Event::Noticed { leaves, .. } => leaves.0.into_py_any(py),
+                _ => return None,
+            },
             "nodes" => outage?.nodes.into_py_any(py),
             "from_" => outage?.from.0.into_py_any(py),
             "until" => outage?.until.0.into_py_any(py),
@@ -114,6 +119,7 @@ impl EventView {
             Event::Released { .. } => intern!(py, "released"),
             Event::Ended { .. } => intern!(py, "ended"),
             Event::Interrupted { .. } => intern!(py, "interrupted"),
+            Event::Noticed { .. } => intern!(py, "noticed"),
             Event::Refused { .. } => intern!(py, "refused"),
             Event::Cancelled { .. } => intern!(py, "cancelled"),
             Event::Priced { .. } => intern!(py, "priced"),

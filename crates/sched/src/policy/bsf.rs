@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Event, JobId, Market, Time};
 
+use super::availability::Taken;
 use super::cyclic::SliceBy;
 use super::cyclic::market::{self, PlanKey, Planner};
 use super::grid::GridAvailability;
@@ -234,5 +235,11 @@ impl Policy for Bsf {
             true => self.fill.reservation(job),
             false => self.planner.reservation(job),
         }
+    }
+
+    fn reserved(&self) -> Vec<(JobId, Taken)> {
+        let mut all = self.planner.reserved();
+        all.extend(self.fill.reserved());
+        all
     }
 }

@@ -5,7 +5,8 @@
 //! scheduler of one site, and [`autonomous`] a grid of such sites. What is free for all of them is
 //! kept in [`availability`]. [`owners`] looks ahead the queue of a site's own scheduler, and
 //! [`learned`] is backfilling that learns run times itself; [`expecting`] lets any policy plan by
-//! run times that others have learned.
+//! run times that others have learned. [`gapfill`] gives preemptible jobs what any policy leaves to
+//! owners.
 
 pub mod autonomous;
 pub mod availability;
@@ -15,6 +16,7 @@ pub mod cyclic;
 pub mod dispatch;
 pub mod evaluate;
 pub mod expecting;
+pub mod gapfill;
 pub(crate) mod grid;
 pub mod gridfill;
 mod inbox;
@@ -33,6 +35,8 @@ pub use grid::Spread;
 use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Event, JobId, Market, Time};
+
+use availability::Taken;
 
 pub use order::Order;
 pub use share::UserShare;
@@ -66,6 +70,12 @@ pub trait Policy: Send {
     /// [`Promise::Reservations`] it is a promise.
     fn reservation(&self, _job: JobId) -> Option<Time> {
         None
+    }
+
+    /// All nodes that the policy has set aside for waiting jobs, from when until when. Empty: none, or
+    /// the policy does not say.
+    fn reserved(&self) -> Vec<(JobId, Taken)> {
+        Vec::new()
     }
 
     /// What users have used up to `now`, the user who has used least first: where the order is by
@@ -110,8 +120,51 @@ impl<P: Policy + ?Sized> Policy for &mut P {
         (**self).reservation(job)
     }
 
+    fn reserved(&self) -> Vec<(JobId, Taken)> {
+        (**self).reserved()
+    }
+
     fn standing(&self, now: Time) -> Vec<UserShare> {
         (**self).standing(now)
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        (**self).counts()
+    }
+}
+
+/// A policy in a box.
+impl<P: Policy + ?Sized> Policy for Box<P> {
+    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+        (**self).decide(market, events, commands);
+    }
+
+    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        (**self).resume(usage);
+    }
+
+    fn promise(&self) -> Promise {
+        (**self).promise()
+    }
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        (**self).reservation(job)
+    }
+
+    fn reserved(&self) -> Vec<(JobId, Taken)> {
+        (**self).reserved()
+    }
+
+    fn standing(&self, now: Time) -> Vec<UserShare> {
+        (**self).standing(now)
+    }
+
+    fn exchange(&self) -> Option<&dyn Exchange> {
+        (**self).exchange()
+    }
+
+    fn exchange_mut(&mut self) -> Option<&mut dyn Exchange> {
+        (**self).exchange_mut()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -6,7 +6,8 @@ use tradewind_sched::policy::availability::{expected_length, missing_time};
 /// When the job's tasks in `pool` are expected to end, seen from `seen`.
 pub(super) fn expected_end(market: &Market, job: &Running<'_>, pool: PoolId, seen: Time) -> Time {
     let elapsed = (seen - job.start).max(Span::ZERO);
-    job.start + expected_length(market.pools().pool(pool), job.demand, elapsed)
+    let end = job.start + expected_length(market.pools().pool(pool), job.demand, elapsed);
+    job.notice().map_or(end, |it| end.min(it.leaves.max(seen + Span(1))))
 }
 
 /// Notices jobs and outages that last longer than was believed.

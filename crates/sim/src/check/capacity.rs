@@ -31,7 +31,7 @@ impl Capacity {
             Event::Submitted { job, demand } => {
                 self.demands.insert(*job, demand.processors);
             }
-            Event::Traded { .. } | Event::Lined { .. } => {}
+            Event::Traded { .. } | Event::Lined { .. } | Event::Noticed { .. } => {}
             Event::Started { job, place } => {
                 let processors = self.demands.get(job).copied().unwrap_or_default();
                 let shares: Vec<Share> = place.shares(processors).collect();

@@ -3,11 +3,13 @@
 mod admission;
 mod beliefs;
 mod capacity;
+mod cuts;
 mod head;
 mod lifecycle;
 mod lines;
 mod memory;
 mod money;
+mod preemption;
 mod reservations;
 #[cfg(test)]
 mod tests;
@@ -58,6 +60,7 @@ pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
         Box::new(lifecycle::Lives::default()),
         Box::new(admission::Doors),
         Box::new(money::Conserved::default()),
+        Box::new(preemption::Notices::default()),
     ];
     match promise {
         Promise::Nothing => {}

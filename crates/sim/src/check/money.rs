@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Event, JobId, Market, Share, Span, Time};
 
+use super::cuts::Cuts;
 use super::{Checker, Violation};
 
 /// A running job's dues.
@@ -21,6 +22,7 @@ struct Dues {
 pub(super) struct Conserved {
     running: BTreeMap<JobId, Dues>,
     held: i128,
+    cuts: Cuts,
     /// Income in micro-credits, by site.
     earned: Vec<i128>,
 }
@@ -30,9 +32,15 @@ pub(super) struct Conserved {
 fn price(market: &Market, job: JobId, share: Share, (since, span): (Time, Span)) -> i128 {
     let agreed = market.trade(job).map(|trade| trade.price);
     let nodes = i128::from(share.nodes);
+    let site = market.pools().pool(share.pool).site;
+    let discount = match market.demand(job).is_some_and(tradewind_model::Demand::is_preemptible) {
+        true if agreed.is_none() => i128::from(market.pools().preemption(site).discount),
+        _ => 0,
+    };
+    let reduced = |amount: i128| amount * (1_000 - discount) / 1_000;
     let Some(rate) = market.pools().rate(share.pool).filter(|_| agreed.is_none()) else {
         let price = agreed.unwrap_or(market.pools().pool(share.pool).price).0;
-        return i128::from(price) * nodes * i128::from(span.0);
+        return reduced(i128::from(price)) * nodes * i128::from(span.0);
     };
     let (mut at, until, mut sum) = (since, since + span, 0);
     while at < until {
@@ -40,17 +48,18 @@ fn price(market: &Market, job: JobId, share: Share, (since, span): (Time, Span))
         sum += i128::from(rate.at(at)) * i128::from((next - at).0);
         at = next;
     }
-    sum * nodes
+    reduced(sum * nodes)
 }
 
 impl Conserved {
-    fn settle(&mut self, market: &Market, job: JobId, share: Share, since: Time) {
+    fn settle(&mut self, market: &Market, job: JobId, share: Share, time: (Time, Span)) {
         let site = market.pools().pool(share.pool).site.0 as usize;
-        self.earned[site] += price(market, job, share, (since, market.now() - since));
+        self.earned[site] += price(market, job, share, time);
     }
 
     fn note(&mut self, market: &Market, event: &Event) {
         self.earned.resize(market.pools().sites().len(), 0);
+        let kept = self.cuts.follow(market, event);
         match event {
             Event::Started { job, place } => {
                 let Some(demand) = market.demand(*job) else { return };
@@ -68,18 +77,24 @@ impl Conserved {
                     && let Some(at) = dues.shares.iter().position(|share| share.pool == *pool)
                 {
                     let (since, share) = (dues.since, dues.shares.remove(at));
-                    self.settle(market, *job, share, since);
+                    self.settle(market, *job, share, (since, market.now() - since));
                 }
             }
             Event::Ended { job } => {
                 if let Some(Dues { since, shares, held }) = self.running.remove(job) {
                     self.held -= held;
-                    shares.into_iter().for_each(|share| self.settle(market, *job, share, since));
+                    let time = (since, market.now() - since);
+                    shares.into_iter().for_each(|share| self.settle(market, *job, share, time));
                 }
             }
-            // It pays nothing for what was lost; what it gave back before stays paid.
+            // It pays for what it keeps, and nothing for what was lost; what it gave back before
+            // stays paid.
             Event::Interrupted { job } => {
-                self.held -= self.running.remove(job).map_or(0, |dues| dues.held);
+                if let Some(Dues { since, shares, held }) = self.running.remove(job) {
+                    self.held -= held;
+                    let time = (since, Span(kept.map_or(0, |kept| kept.paid)));
+                    shares.into_iter().for_each(|share| self.settle(market, *job, share, time));
+                }
             }
             _ => {}
         }

@@ -44,6 +44,10 @@ pub struct Month {
     pub from: Time,
     /// Jobs that waited.
     pub jobs: u64,
+    /// Of them, as many as waited one after the other: each was submitted after the one before had
+    /// started. Jobs that wait at the same time wait alike, so that this is the number of results
+    /// that do not depend on each other.
+    pub apart: u64,
     /// Starts within the ranges, of 100, by level.
     pub covered: [f64; 3],
 }
@@ -167,10 +171,20 @@ fn months(waited: &Waited<'_>, first: Time) -> Vec<Month> {
         Month {
             from: first + Span(jobs.first().map_or(0, |(it, _)| month(it)) * MONTH),
             jobs: jobs.len() as u64,
+            apart: apart(jobs),
             covered: std::array::from_fn(covered),
         }
     };
     waited.chunk_by(|(one, _), (other, _)| month(one) == month(other)).map(of_month).collect()
+}
+
+/// How many of the jobs waited one after the other.
+fn apart(jobs: &Waited<'_>) -> u64 {
+    let count = |(count, free), (it, _): &(&Forecasted, &Said)| match free {
+        Some(free) if it.at < free => (count, Some(free)),
+        _ => (count + 1, Some(it.at + it.wait)),
+    };
+    jobs.iter().fold((0, None), count).0
 }
 
 fn share(part: u64, all: u64) -> f64 {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::column::Column;
 use super::entry::Unit;
 use super::spread::Spread;
-use super::{Counted, Entry, MetricOptions, stays};
+use super::{Counted, Entry, MetricOptions, preemption, stays};
 use crate::result::{Ran, Run};
 use crate::workload::{Job, Workload};
 
@@ -83,7 +83,10 @@ impl Jobs {
         let all = workload.jobs.iter().zip(&run.jobs).enumerate();
         for (index, (job, ran)) in all.filter(|(_, (job, _))| counted.has(job.submit)) {
             let work = || stays::of_job(workload, run, index).map(|stay| stay.work()).sum();
-            jobs.add(index, (job, ran), work);
+            match preemption::as_one_run(workload, run, index) {
+                Some(ran) => jobs.add(index, (job, &ran), work),
+                None => jobs.add(index, (job, ran), work),
+            }
         }
         jobs
     }

@@ -82,6 +82,7 @@ fn case() -> (Workload, Run) {
         ],
         trades: vec![struck(0, 0, 1_500_000), struck(1, 1, 2_000_000), struck(2, 0, 500_000)],
         lost: vec![],
+        kept: Default::default(),
         income: vec![340_000_000, 200_000_000],
         passes: 0,
         owners: vec![],
@@ -409,7 +410,15 @@ fn energy_and_emissions_are_the_sums_of_their_seconds() {
     workload.pools = Arc::new(electric(&workload.pools));
     // The first job was interrupted once before.
     let place = run.jobs[0].place.clone();
-    run.lost = vec![Lost { job: 0, start: Time(0), end: Time(7), place }];
+    run.lost = vec![Lost {
+        job: 0,
+        start: Time(0),
+        end: Time(7),
+        place,
+        cause: LossCause::Outage,
+        before: Span::ZERO,
+        cut: RunCut::default(),
+    }];
     let power = workload.pools.power().unwrap();
     let used = consumption(&workload, &run);
     let mut total = [0; 3];

@@ -12,6 +12,7 @@ mod jobs;
 mod market_tests;
 mod memory;
 mod owners;
+mod preemption;
 mod promises;
 mod queue;
 mod series;
@@ -109,6 +110,7 @@ pub fn measure(workload: &Workload, run: &Run, options: MetricOptions) -> Metric
     entries.extend(federation::entries(workload, run, counted));
     entries.extend(sizes::entries(&jobs, &workload.pools, options));
     entries.extend(owners::entries(workload, run));
+    entries.extend(preemption::entries(workload, run, counted));
     entries.extend(electricity::entries(workload, run, window));
     entries.extend(memory::entries(workload, run, window));
     let refused = std::mem::take(&mut jobs.refused);
@@ -157,7 +159,7 @@ fn quotient(of: i128, by: i128) -> Option<Value> {
 impl InterruptionCost {
     fn of(workload: &Workload, run: &Run, counted: Counted) -> InterruptionCost {
         let lost = || run.lost.iter().filter(|lost| counted.has(workload.jobs[lost.job].submit));
-        let stays = lost().flat_map(|lost| stays::of_lost(workload, lost));
+        let stays = lost().flat_map(|lost| stays::in_vain(workload, lost));
         InterruptionCost {
             interruptions: lost().count() as i128,
             node_seconds: stays.map(|stay| stay.work()).sum(),

@@ -126,6 +126,7 @@ mod tests {
             jobs: rows.iter().map(ran).collect(),
             trades: vec![],
             lost: vec![],
+            kept: Default::default(),
             income: vec![0],
             passes: 0,
             owners: vec![],

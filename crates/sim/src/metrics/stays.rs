@@ -1,6 +1,6 @@
 //! Who held how many nodes of which pool, from when until when.
 
-use tradewind_model::{Place, PoolId, Time};
+use tradewind_model::{Place, PoolId, Span, Time};
 
 use crate::result::{Lost, Ran, Run};
 use crate::workload::Workload;
@@ -26,11 +26,11 @@ impl Stay {
 fn shares<'a>(
     workload: &'a Workload,
     job: usize,
-    place: &'a Place,
+    (place, kept): (&'a Place, Span),
     (start, end): (Time, Time),
 ) -> impl Iterator<Item = Stay> + 'a {
     let of = &workload.jobs[job];
-    let done = move |pool: PoolId| start + of.length_in(workload.pools.pool(pool));
+    let done = move |pool: PoolId| start + of.length_after(kept, workload.pools.pool(pool));
     let stay = move |nodes, pool| Stay { pool, nodes, start, end: done(pool).min(end) };
     place.shares(of.processors).map(move |share| stay(share.nodes, share.pool))
 }
@@ -42,15 +42,25 @@ pub(super) fn of_job<'a>(
     job: usize,
 ) -> impl Iterator<Item = Stay> + 'a {
     let Ran { start, end, place, refused, .. } = &run.jobs[job];
-    shares(workload, job, place, (*start, *end)).filter(move |_| refused.is_none())
+    let kept = run.kept.get(&job).copied().unwrap_or_default();
+    shares(workload, job, (place, kept), (*start, *end)).filter(move |_| refused.is_none())
 }
 
-/// The nodes of an attempt that came to nothing.
+/// The nodes of an attempt that was interrupted.
 pub(super) fn of_lost<'a>(
     workload: &'a Workload,
     lost: &'a Lost,
 ) -> impl Iterator<Item = Stay> + 'a {
-    shares(workload, lost.job, &lost.place, (lost.start, lost.end))
+    shares(workload, lost.job, (&lost.place, lost.before), (lost.start, lost.end))
+}
+
+/// The same without what is kept of it: from the last checkpoint on.
+pub(super) fn in_vain<'a>(
+    workload: &'a Workload,
+    lost: &'a Lost,
+) -> impl Iterator<Item = Stay> + 'a {
+    let from = lost.start + lost.cut.paid();
+    of_lost(workload, lost).map(move |stay| Stay { start: from.min(stay.end), ..stay })
 }
 
 /// All of them.

@@ -33,11 +33,21 @@
 //! [`Event::Lined`]: tradewind_model::Event::Lined
 //! [`Delays`]: tradewind_sched::policy::owners::Delays
 //!
+//! **Preemptible jobs** ([`Preemptible`]) are not counted by the site's scheduler. An owner's job that
+//! needs their nodes takes them back: as many of these jobs as are needed are given the notice of the
+//! site ([`Preemption::notice`]), those that started last first, and the owner's job begins when it has
+//! all its nodes. So preemptible jobs delay an owner's job by no more than the notice, if no node
+//! breaks meanwhile. Not where the market's jobs are in line.
+//!
+//! [`Preemptible`]: tradewind_model::Preemptible
+//! [`Preemption::notice`]: tradewind_model::Preemption::notice
+//!
 //! `tests/owners` checks the first two and measures the third on drawn sites.
 
 mod lines;
 mod replayed;
 mod site;
+mod tenants;
 
 use std::sync::Arc;
 

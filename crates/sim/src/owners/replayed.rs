@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tradewind_model::{Event, Market, Outage, OutageId, Place, Pools, Time};
+use tradewind_model::{Event, JobId, Market, Outage, OutageId, Place, Pools, Time};
 
 use super::lines::Withdrawn;
 use super::site::{OwnersChange, OwnersSite, Started};
@@ -50,8 +50,13 @@ impl<'a> Owners<'a> {
         }
         let event = loop {
             match self.changes.pop_front() {
+                Some((_, OwnersChange::Notice { job, leaves })) => {
+                    if self.has_to_tell(market, job, leaves) {
+                        break Event::Noticed { job, leaves };
+                    }
+                }
                 Some((site, change)) => break self.tell(site, change, market),
-                None if self.step(market.now()) => {}
+                None if self.step(market) => {}
                 None => return None,
             }
         };
@@ -59,12 +64,20 @@ impl<'a> Owners<'a> {
         Some(event)
     }
 
+    /// A job has to leave a site: all its sites know, but for one that has told it before. Whether it
+    /// is still to be told.
+    fn has_to_tell(&mut self, market: &Market, job: JobId, leaves: Time) -> bool {
+        self.sites.iter_mut().for_each(|site| site.tenants.told(job, leaves));
+        let known = market.run_of(job).and_then(|run| run.notice());
+        market.run_of(job).is_some() && known.is_none_or(|it| leaves < it.leaves)
+    }
+
     /// Lets the schedulers decide; whether any did.
-    fn step(&mut self, now: Time) -> bool {
-        let mut any = false;
+    fn step(&mut self, market: &Market) -> bool {
+        let (now, mut any) = (market.now(), false);
         for (index, site) in self.sites.iter_mut().enumerate().filter(|(_, site)| site.is_due(now))
         {
-            self.changes.extend(site.step(now).into_iter().map(|change| (index, change)));
+            self.changes.extend(site.step(market).into_iter().map(|change| (index, change)));
             any = true;
         }
         any
@@ -75,6 +88,7 @@ impl<'a> Owners<'a> {
         match change {
             OwnersChange::Reopen(closure) => Event::Reopened { closure },
             OwnersChange::Close(closure) => Event::Closed { closure },
+            OwnersChange::Notice { job, leaves } => Event::Noticed { job, leaves },
             OwnersChange::Turn { job, pool } => Event::Started { job, place: Place::Pool(pool) },
             OwnersChange::Announce(what) => {
                 self.sites[site].announced(closure, what);
@@ -99,10 +113,15 @@ impl<'a> Owners<'a> {
                 Event::Started { job, place } => {
                     let Some(demand) = market.demand(*job) else { continue };
                     for share in place.shares(demand.processors) {
+                        if demand.is_preemptible() && site.preempts() {
+                            site.come(*job, share, now);
+                            continue;
+                        }
                         let limit = market.pools().pool(share.pool).length_of(demand);
                         site.adopt(*job, share, limit, now);
                     }
                 }
+                Event::Noticed { job, leaves } => site.tenants.told(*job, *leaves),
                 Event::Released { job, pool } => site.gone(*job, Some(*pool), now),
                 Event::Ended { job } | Event::Interrupted { job } => site.gone(*job, None, now),
                 Event::Announced { closure, what } => site.outage(*closure, *what, now),

@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Pools, Share, Span, Standing, Time};
+use tradewind_model::{
+    Guard, JobId, Market, Outage, OutageId, PoolId, Pools, Share, Span, Standing, Time,
+};
 use tradewind_sched::policy::availability::Taken;
 use tradewind_sched::policy::owners::{Delays, ExpectedStart, SiteQueueEntry, Usual, WHOLE};
 
 use super::replayed::local;
+use super::tenants::{FreeNodes, Gathering, Tenants};
 use super::{OwnerRan, OwnersLoad, OwnersRun, SiteQueue};
 
 /// So many ends are remembered.
@@ -26,6 +29,8 @@ pub(super) enum OwnersChange {
     Announce(Outage),
     /// Nodes are gone: a job starts.
     Start(Started),
+    /// A preemptible job of the market has to leave its nodes at that moment.
+    Notice { job: JobId, leaves: Time },
     /// A job of the market that waited in the queue starts.
     Turn { job: JobId, pool: PoolId },
 }
@@ -52,8 +57,12 @@ pub(super) struct OwnersSite<'a> {
     index: BTreeMap<JobId, usize>,
     /// When owners' jobs really end.
     ends: BTreeSet<(Time, JobId)>,
-    /// Of owners' jobs that run: their outage.
-    taken: BTreeMap<JobId, OutageId>,
+    /// Of owners' jobs that run, or have some of their nodes: their outages.
+    taken: BTreeMap<JobId, Vec<OutageId>>,
+    /// Preemptible jobs of the market, which the queue does not count.
+    pub(super) tenants: Tenants,
+    /// Outages of owners' jobs that have ended, of which the market has to be told.
+    over: Vec<OutageId>,
     /// Jobs of the market, by pool.
     market: BTreeMap<(JobId, PoolId), JobId>,
     /// Jobs of the market that wait in the queue, by their numbers there, and the pool they wait for.
@@ -80,7 +89,10 @@ pub(super) struct OwnersSite<'a> {
 impl<'a> OwnersSite<'a> {
     pub(super) fn new(load: &'a OwnersLoad, pools: &Pools) -> OwnersSite<'a> {
         let nodes = load.pools.iter().map(|pool| (*pool, pools.pool(*pool).nodes));
+        let notices = load.pools.iter().map(|pool| pools.preemption(pools.pool(*pool).site).notice);
         OwnersSite {
+            tenants: Tenants::new(notices.max().unwrap_or_default()),
+            over: Vec::new(),
             load,
             pools: load.pools.clone().into(),
             queue: SiteQueue::new(&nodes.collect::<Vec<_>>(), load.rule),
@@ -124,7 +136,7 @@ impl<'a> OwnersSite<'a> {
         let renewal = self.seen.filter(|_| !self.is_idle());
         let is_owners = |job: JobId| self.index.contains_key(&job);
         let renewal = renewal.and_then(|seen| self.queue.next_renewal(seen, is_owners));
-        let reached = self.delays.next(self.load.rule.max_delay);
+        let reached = self.seen.and_then(|seen| self.delays.next(seen, self.load.rule.max_delay));
         let other = expected.into_iter().chain(renewal).chain(reached).chain(self.closed_until);
         self.next_own().into_iter().chain(other).min()
     }
@@ -188,13 +200,17 @@ impl<'a> OwnersSite<'a> {
 
     /// The next of the owners' jobs that end by `now`: the outage that it was for the market.
     pub(super) fn end(&mut self, now: Time) -> Option<OutageId> {
+        if let Some(closure) = self.over.pop() {
+            return Some(closure);
+        }
         while let Some(&(at, job)) = self.ends.first().filter(|(at, _)| *at <= now) {
             self.ends.remove(&(at, job));
             self.learn(job);
             self.index.remove(&job);
             self.queue.ended(job, now);
             self.touched = true;
-            if let Some(closure) = self.taken.remove(&job) {
+            self.over = self.taken.remove(&job).unwrap_or_default();
+            if let Some(closure) = self.over.pop() {
                 return Some(closure);
             }
         }
@@ -202,14 +218,19 @@ impl<'a> OwnersSite<'a> {
     }
 
     /// All that happens here by `now`; what the market has to be told of it.
-    pub(super) fn step(&mut self, now: Time) -> Vec<OwnersChange> {
+    pub(super) fn step(&mut self, market: &Market) -> Vec<OwnersChange> {
+        let (now, mut free) = (market.now(), FreeNodes::of(market));
         (self.touched, self.has_news, self.seen) = (false, false, Some(now));
         let mut changes = Vec::new();
         // Jobs of no length that began in this second.
         while let Some(closure) = self.end(now) {
             changes.push(OwnersChange::Reopen(closure));
+            free.reopen(closure);
         }
         self.touched = false;
+        let mut begun = Vec::new();
+        let late = self.tenants.collect(&mut free, now, &mut begun);
+        late.iter().for_each(|it| self.begin_late(it, now));
         let new = self.next;
         self.submit(now);
         let mut starts = Vec::new();
@@ -224,9 +245,12 @@ impl<'a> OwnersSite<'a> {
             .queue
             .load_ahead(now, &expected, &self.usual(), |job| self.index.contains_key(&job));
         let ahead = self.keep_bound(now, &expected, ahead);
-        let (withdrawn, announced) = self.renew(ahead.iter().map(local).collect());
+        starts.iter().for_each(|it| self.start(it, now, &mut free, &mut begun));
+        self.tenants.give_notice(now, &mut begun);
+        let ahead = ahead.iter().map(local).chain(self.tenants.announced(now)).collect();
+        let (withdrawn, announced) = self.renew(ahead);
         changes.extend(withdrawn);
-        changes.extend(starts.iter().map(|start| self.start(start)));
+        changes.extend(begun);
         changes.extend(announced);
         changes
     }
@@ -246,9 +270,10 @@ impl<'a> OwnersSite<'a> {
         }
         let (queue, index) = (&self.queue, &self.index);
         let put_off = queue.put_off(now, |job| !index.contains_key(&job));
-        self.delays.look(now, |job| queue.waits(*job), put_off.into_iter().collect());
+        let change = self.delays.change(|job| queue.waits(*job), &put_off.into_iter().collect());
+        self.delays.apply(now, &change);
         let start = |job: &JobId| expected.iter().find(|it| it.job == *job).map(|it| it.start);
-        let reached = self.delays.reached(self.load.rule.max_delay);
+        let reached = self.delays.reached(now, self.load.rule.max_delay);
         let until = reached.map(|job| start(job).unwrap_or(now + CLOSED)).max();
         let Some(until) = until.filter(|until| *until > now) else { return load };
         self.closed_until = Some(until);
@@ -286,23 +311,52 @@ impl<'a> OwnersSite<'a> {
         }
     }
 
-    fn start(&mut self, start: &ExpectedStart) -> OwnersChange {
-        let ExpectedStart { job, pool, nodes, start, end } = *start;
-        if let Some((of_market, _)) = self.lined.remove(&job) {
-            self.market.insert((of_market, pool), job);
-            return OwnersChange::Turn { job: of_market, pool };
+    /// The scheduler starts a job: one of the market's at once, an owner's when it has its nodes.
+    fn start(
+        &mut self,
+        start: &ExpectedStart,
+        now: Time,
+        free: &mut FreeNodes<'_>,
+        changes: &mut Vec<OwnersChange>,
+    ) {
+        if let Some((job, _)) = self.lined.remove(&start.job) {
+            self.market.insert((job, start.pool), start.job);
+            return changes.push(OwnersChange::Turn { job, pool: start.pool });
         }
-        if let Some(&index) = self.index.get(&job) {
-            let really = start + self.load.jobs[index].run;
-            let foreseen = self.foreseen[index];
-            self.ran[index] = Some(OwnerRan { foreseen, start, end: really, pool });
-            self.ends.insert((really, job));
+        self.tenants.gather(start);
+        for it in self.tenants.collect(free, now, changes) {
+            self.begin(&it, now);
         }
-        let share = Share { pool, nodes };
-        OwnersChange::Start(Started {
-            job,
-            what: local(&Taken { share, from: start, until: end, memory: 0 }),
-        })
+    }
+
+    /// An owner's job has its nodes.
+    fn begin(&mut self, it: &Gathering, now: Time) {
+        let Some(&index) = self.index.get(&it.job) else { return };
+        let (foreseen, end) = (self.foreseen[index], now + self.load.jobs[index].run);
+        self.ran[index] = Some(OwnerRan { foreseen, start: now, end, pool: it.pool });
+        self.ends.insert((end, it.job));
+    }
+
+    /// The same of one that the queue has counted as running before.
+    fn begin_late(&mut self, it: &Gathering, now: Time) {
+        self.begin(it, now);
+        self.queue.ended(it.job, now);
+        let (job, nodes, limit) = (it.job, it.nodes, it.limit);
+        let pools = Arc::clone(&self.pools);
+        let entry = SiteQueueEntry { job, nodes, limit, pools, reserves: true };
+        self.queue.adopt(&entry, it.pool, now, now);
+    }
+
+    /// Whether owners' jobs take nodes back from preemptible ones.
+    pub(super) fn preempts(&self) -> bool {
+        self.load.market == Standing::Behind
+    }
+
+    /// A preemptible job of the market started.
+    pub(super) fn come(&mut self, job: JobId, share: Share, now: Time) {
+        if self.queue.has(share.pool) {
+            self.tenants.come(job, share, now);
+        }
     }
 
     /// What changes in the announced load so that it is `ahead`.
@@ -322,7 +376,7 @@ impl<'a> OwnersSite<'a> {
 
     /// The market has been told of a job that starts.
     pub(super) fn started(&mut self, job: JobId, closure: OutageId) {
-        self.taken.insert(job, closure);
+        self.taken.entry(job).or_default().push(closure);
     }
 
     /// A job of the market started.
@@ -343,6 +397,7 @@ impl<'a> OwnersSite<'a> {
 
     /// A job of the market gave back its nodes, or those of one pool.
     pub(super) fn gone(&mut self, job: JobId, only: Option<PoolId>, now: Time) {
+        self.touched |= self.tenants.go(job, only) && self.tenants.is_waited_for();
         let all = (job, PoolId(0))..=(job, PoolId(u32::MAX));
         let here = self.market.range(all).map(|(key, number)| (*key, *number));
         let here = here.filter(|((_, pool), _)| only.is_none_or(|only| only == *pool));

@@ -6,12 +6,13 @@
 )]
 
 mod outages;
+mod preemption;
 mod put_off;
 mod worlds;
 
 use tradewind_model::{Guard, OwnersFirst, Span, Standing};
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sim::owners::{OwnersRun, alone};
+use tradewind_sim::owners::{OwnersLoad, OwnersRun, alone};
 use worlds::{Ends, Kind, Submitted, World};
 
 const WORLDS: u64 = 1_000;
@@ -53,7 +54,11 @@ impl Sums {
         let before = (self.wait, self.wait_alone);
         let limits = world.workload.jobs.iter().map(|job| job.requested.0);
         let limit = limits.max().unwrap_or(0);
-        for (place, load) in world.workload.owners.iter().enumerate() {
+        // Under conservative backfilling jobs keep the places that they were given, so that the site
+        // does not start what a plan from nothing would: there, what was foreseen holds.
+        let planned_anew = |load: &OwnersLoad| load.rule.depth != Depth::All;
+        let loads = world.workload.owners.iter().enumerate();
+        for (place, load) in loads.filter(|(_, load)| planned_anew(load)) {
             let longest = put_off::seconds(world, &with, load, place).into_iter().max();
             self.put_off = self.put_off.max(longest.unwrap_or(0) - limit);
         }
@@ -309,6 +314,29 @@ fn no_owners_job_is_put_off_beyond_the_bound() {
         let kind = Kind { owners, ends, market, guard };
         let sums = Sums::bounded(kind, WORLDS / 5, bound);
         assert!(sums.put_off <= bound.0, "{guard:?}, {bound:?}: {} s", sums.put_off);
+    }
+}
+
+/// Owners who never stop: as much work as their nodes can do, or half as much more. What is promised
+/// to a job counts from its own submission, whatever comes before and after it; what the market gets is
+/// what they leave.
+#[test]
+fn owners_who_submit_for_ever_have_the_bound_for_each_job() {
+    let (owners, ends, market) = (Submitted::ForEver, Ends::Early, Standing::Behind);
+    let usual = OwnersFirst::usual(market);
+    for (guard, bound, worlds) in
+        [(Guard::Limits, Span(60), WORLDS / 10), (usual.guard, usual.max_delay, WORLDS)]
+    {
+        let kind = Kind { owners, ends, market, guard };
+        let sums = Sums::bounded(kind, worlds, bound);
+        let (low, high) = sums.interval();
+        println!(
+            "{guard:?}, {bound:?}: + {low:.2} to {high:.2} %, put off {} s beyond the longest limit",
+            sums.put_off
+        );
+        assert!(sums.put_off <= bound.0, "{guard:?}, {bound:?}: {} s", sums.put_off);
+        assert_eq!((sums.broken, sums.broken_alone), (0, 0), "foreseen at submission");
+        assert!(sums.market_wait > 0 && sums.longer() < 30, "{}", sums.row("owners"));
     }
 }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tradewind_model::random::{stream, within};
 use tradewind_model::{
-    Admission, Attributes, Guard, Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span,
-    Standing, Time, Times,
+    Admission, Attributes, Guard, Performance, Pool, PoolId, Pools, Preemptible, Preemption, Price,
+    Site, SiteId, Span, Standing, Terms, Time, Times,
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
+use tradewind_sched::policy::gapfill::GapFill;
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sched::policy::{Order, Policy};
@@ -32,6 +33,8 @@ pub(crate) struct Kind {
 pub(crate) enum Submitted {
     Before,
     AllTheTime,
+    /// As long as the market has jobs, and at least as much work as the nodes can do.
+    ForEver,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +66,7 @@ fn pool(index: usize, nodes: u32) -> Pool {
         site: SiteId(0),
         nodes,
         performance: Performance::REFERENCE,
-        price: Price(0),
+        price: Price(3),
         attributes: Attributes::new(),
         admission: Admission::NONE,
         times: Times::Work,
@@ -99,6 +102,16 @@ fn jobs(
     (0..count).map(job).collect()
 }
 
+/// Submissions as close to each other as this load demands, in thousandths of what the nodes can do.
+fn spread(log: &mut [LogJob], nodes: u32, load: i64) {
+    let work = |job: &LogJob| job.run.map_or(0, |run| run.0) * job.processors.map_or(0, i64::from);
+    let all: i64 = log.iter().map(work).sum();
+    let length = all * 1_000 / (i64::from(nodes) * load);
+    for job in log {
+        job.submit = job.submit.map(|at| Time(at.0 * length / 40_000));
+    }
+}
+
 impl World {
     pub(crate) fn drawn(seed: u64, kind: Kind) -> World {
         let mut lots = Lots(stream(seed, "owners-world", 0));
@@ -113,9 +126,14 @@ impl World {
             let count = lots.draw(5, 40);
             let submit = match kind.owners {
                 Submitted::Before => 0,
-                Submitted::AllTheTime => 40_000,
+                Submitted::AllTheTime | Submitted::ForEver => 40_000,
             };
-            let log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
+            // What comes for ever is more than the nodes can do.
+            let count = if kind.owners == Submitted::ForEver { count / 2 + 10 } else { count };
+            let mut log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
+            if kind.owners == Submitted::ForEver {
+                spread(&mut log, *nodes, lots.draw(1_000, 1_500));
+            }
             let rule = SiteRule { guard: kind.guard, ..SiteRule::new(depth) };
             let pools = vec![PoolId(at as u32)];
             let overrun = match kind.ends {
@@ -177,6 +195,22 @@ impl World {
         self
     }
 
+    /// The same with so many of a hundred jobs of the market preemptible, drawn by their numbers, and
+    /// this notice.
+    pub(crate) fn preemptible(mut self, percent: u64, notice: i64, how: Preemptible) -> World {
+        for job in &mut self.workload.jobs {
+            let mut lots = Lots(stream(job.number as u64, "preemptible", 0));
+            if lots.draw(0, 99) < percent as i64 {
+                let preemptible = Some(how);
+                job.terms = Some(Arc::new(Terms { user: job.user, preemptible, ..Terms::NONE }));
+            }
+        }
+        let of = Preemption { notice: Span(notice), discount: 500 };
+        let pools = Pools::clone(&self.workload.pools).with_preemption(vec![of]);
+        self.workload.pools = Arc::new(pools);
+        self
+    }
+
     fn policy(&self) -> Box<dyn Policy> {
         let depth = [Depth::First(0), Depth::First(1), Depth::All][self.policy as usize];
         let order = Order::Arrival;
@@ -194,7 +228,12 @@ impl World {
     }
 
     pub(crate) fn run(&self) -> Run {
-        let mut policy = self.policy();
+        let pools = self.workload.owners.iter().flat_map(|load| load.pools.iter().copied());
+        let mut policy: Box<dyn Policy> =
+            match self.workload.jobs.iter().any(|it| it.preemptible().is_some()) {
+                true => Box::new(GapFill::new(self.policy(), pools)),
+                false => self.policy(),
+            };
         let mut checkers = check::all(policy.promise());
         run(&self.workload, ReplaySettings::default(), policy.as_mut(), &mut checkers).unwrap()
     }

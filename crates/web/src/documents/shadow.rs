@@ -61,7 +61,7 @@ pub struct ObservedSite {
     /// Why the last survey failed; left out if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// Jobs that have started after they were seen waiting.
+    /// Jobs that have started.
     pub jobs: u64,
     /// Our forecasts here.
     pub ours: StartErrors,
@@ -72,7 +72,12 @@ pub struct ObservedSite {
     /// Jobs that ran and were never seen waiting: they started between two surveys, or are tasks of
     /// an array. They are in no other number.
     pub unpredicted: u64,
-    /// Jobs that left the queue and were not seen running: cancelled, or over before the next survey.
+    /// Of `jobs`, those that started and ended between two surveys: their waits are known, and nothing
+    /// was predicted for them.
+    #[serde(default)]
+    pub brief: u64,
+    /// Jobs that left the queue, and were seen neither running nor over: cancelled, or no longer listed
+    /// at the next survey.
     pub gone: u64,
     /// Arrays of several waiting tasks, which are not compared.
     pub arrays: u64,

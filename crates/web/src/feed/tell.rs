@@ -462,7 +462,7 @@ fn over(base: &Event, state: &str, reason: Option<&Reason>) -> Event {
 fn concerned(command: &Command) -> Option<JobId> {
     match command {
         Command::Start { job, .. } | Command::Refuse { job, .. } => Some(*job),
-        Command::Trade { .. } | Command::Wake { .. } => None,
+        Command::Preempt { .. } | Command::Trade { .. } | Command::Wake { .. } => None,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::clock::present;
 use crate::context::Context;
 use crate::documents::SiteState;
 use crate::failure::Answer;
-use crate::views::failures;
+use crate::views::failures::{self, Manages};
 
 /// What stands around every page.
 #[derive(Debug, Clone)]
@@ -59,12 +59,21 @@ pub(crate) struct FailingSite {
     pub(crate) jobs: (Vec<u64>, usize),
 }
 
+impl FailingSite {
+    /// What that means for plans.
+    pub(crate) fn consequence(&self) -> &'static str {
+        match self.state {
+            SiteState::PartlyDrained => "Its other nodes are used.",
+            _ => "Nothing is planned there.",
+        }
+    }
+}
+
 /// Jobs that are named on top of a page.
 const NAMED: usize = 5;
 
 fn failing(state: &State, actor: &Actor) -> Vec<FailingSite> {
-    let of = |(site, health): (SiteId, Health)| {
-        let owner = state.owners().get(site.0 as usize).map_or("", String::as_str);
+    let of = |(site, health, manages): (SiteId, Health, Manages)| {
         let own_words = Some(health.reason.clone()).filter(|it| !it.is_empty());
         let mut jobs = failures::jobs_touched(state, site, &actor.user);
         let more = jobs.split_off(jobs.len().min(NAMED)).len();
@@ -72,14 +81,14 @@ fn failing(state: &State, actor: &Actor) -> Vec<FailingSite> {
             name: failures::name(state, site).to_owned(),
             state: health.state.into(),
             since: health.since.0,
-            reason: match actor.may_manage(owner) {
-                true => own_words,
-                false => failures::reason_for_all(&health),
+            reason: match manages {
+                Manages::Yes => own_words,
+                Manages::No => failures::reason_for_all(&health),
             },
             jobs: (jobs, more),
         }
     };
-    failures::all(state).map(of).collect()
+    failures::of_reader(state, actor).map(of).collect()
 }
 
 impl Shell {

@@ -1,8 +1,9 @@
 //! Sites that fail: what pages, lists and events say of them, and of the jobs that they touch.
 
+use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::site_health::{Health, SiteState, public_reason};
-use tradewind_daemon::live::state::{Job, JobHold, Part, Phase, State};
-use tradewind_model::SiteId;
+use tradewind_daemon::live::state::{Job, JobHold, Part, Phase, State, Why};
+use tradewind_model::{PoolId, SiteId};
 
 use super::words::moment;
 use crate::documents::SiteFailure;
@@ -40,12 +41,31 @@ pub(crate) fn name(state: &State, site: SiteId) -> &str {
     state.market.pools().sites().get(site.0 as usize).map_or("", |site| &site.name)
 }
 
-/// Sites that fail and concern all users: those that lack some nodes only are left out.
-pub(crate) fn all(state: &State) -> impl Iterator<Item = (SiteId, Health)> {
+/// Sites that fail and concern the reader: those that lack some nodes only concern the people who
+/// manage them.
+pub(crate) fn of_reader(
+    state: &State,
+    actor: &Actor,
+) -> impl Iterator<Item = (SiteId, Health, Manages)> {
     let sites = (0..state.market.pools().sites().len() as u32).map(SiteId);
-    let known = sites.map(|site| (site, state.site_health(site)));
-    known
-        .filter(|(_, health)| health.state.is_failure() && health.state != SiteState::PartlyDrained)
+    let known = sites.map(|site| {
+        let owner = state.owners().get(site.0 as usize).map_or("", String::as_str);
+        let manages = if actor.may_manage(owner) { Manages::Yes } else { Manages::No };
+        (site, state.site_health(site), manages)
+    });
+    known.filter(|(_, health, manages)| {
+        let is_partial = health.state == SiteState::PartlyDrained;
+        health.state.is_failure() && (!is_partial || *manages == Manages::Yes)
+    })
+}
+
+/// Whether the reader manages the site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manages {
+    /// An administrator, or its owner.
+    Yes,
+    /// Any other user.
+    No,
 }
 
 /// Sites that fail and keep the job from its start or its end, with what that means for it.
@@ -118,19 +138,27 @@ fn consequence(state: &State, job: &Job, part: &Part) -> &'static str {
 fn waiting(state: &State, job: &Job) -> Vec<SiteFailure> {
     let Some(demand) = job.id().and_then(|id| state.market.demand(id)) else { return Vec::new() };
     let (mut there, mut missing) = (0, Vec::new());
-    for (_, pool) in state.market.pools().iter().filter(|(_, pool)| pool.suits(demand)) {
-        match is_missing(state, pool.site) {
-            false => there += pool.nodes,
-            true if !missing.contains(&pool.site) => missing.push(pool.site),
-            true => {}
+    for (id, pool) in state.market.pools().iter().filter(|(_, pool)| pool.suits(demand)) {
+        let up = if is_missing(state, pool.site) { 0 } else { pool.nodes - down(state, id) };
+        there += up;
+        if up < pool.nodes && !missing.contains(&pool.site) {
+            missing.push(pool.site);
         }
         // Asked of each job that waits: what is beyond its nodes says no more.
         if there >= demand.processors {
             return Vec::new();
         }
     }
-    let of = |site| failure(state, site, &state.site_health(site), "it waits for");
-    missing.into_iter().map(of).collect()
+    let known = missing.into_iter().map(|site| (site, state.site_health(site)));
+    let failing = known.filter(|(_, health)| health.state != SiteState::Up);
+    failing.map(|(site, health)| failure(state, site, &health, "it waits for")).collect()
+}
+
+/// Nodes of the pool that are down or drained, at most all.
+fn down(state: &State, id: PoolId) -> u32 {
+    let known = state.outages().get(&Why::Down(id));
+    let what = known.and_then(|closure| state.market.closure_state(*closure));
+    what.map_or(0, |(what, _)| what.nodes).min(state.market.pools().pool(id).nodes)
 }
 
 /// A job whose reserved window is at a site that fails.

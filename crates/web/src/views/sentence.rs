@@ -112,7 +112,7 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
                 said.then(message);
             }
         }
-        "Priority" | "Resources" | "BeginTime" => {
+        "Priority" | "Resources" | "BeginTime" | "OwnersFirst" => {
             said.say("Waits in the queue since ");
             said.at(since(job, &["queued", "came_back", "set_back"]));
             said.say(&match waits.and_then(|it| it.ahead) {
@@ -121,7 +121,7 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
                 Some(ahead) => format!(": {} jobs are ahead of it.", amounts::grouped(ahead)),
                 None => format!(": {message}."),
             });
-            if reason == "BeginTime" {
+            if matches!(reason, "BeginTime" | "OwnersFirst") {
                 said.then(message);
             }
         }
@@ -181,7 +181,7 @@ fn help(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
         "AssocGrpBillingMinutes" => {
             "more credits, or the same job with a lower budget or a shorter time limit"
         }
-        "Priority" | "Resources" => {
+        "Priority" | "Resources" | "OwnersFirst" => {
             "a quote, which shows what a reserved start, other sites or fewer nodes would change"
         }
         "JobArrayTaskLimit" => "another job of its array has to end",

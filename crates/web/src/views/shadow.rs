@@ -46,6 +46,7 @@ fn site(it: SiteSummary) -> ObservedSite {
         slurm: errors(it.manager),
         waiting: it.waiting as u64,
         unpredicted: it.counts.unpredicted,
+        brief: it.counts.brief,
         gone: it.counts.gone,
         arrays: it.counts.arrays,
         utilisation: (total.up > 0).then(|| total.used as f64 / total.up as f64),

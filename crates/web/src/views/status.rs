@@ -180,7 +180,7 @@ impl<'a> Moment<'a> {
             }
             // A first forecast that did not come true says nothing any more.
             Phase::Waiting => job.expected.filter(|at| *at >= self.now),
-            Phase::Running if self.state.is_lined(job) => {
+            Phase::Running if self.state.is_lined(job) && !words::is_leaving(job) => {
                 self.state.turn_of(job).map(|turn| turn.max(self.now))
             }
             // It is not known when it is released, or when it starts at its site.

@@ -1,6 +1,6 @@
 //! States and reasons in Slurm's words.
 
-use tradewind_daemon::live::state::{Finish, Happening, Job, JobHold, Phase, Setback, State};
+use tradewind_daemon::live::state::{Finish, Happening, Job, JobHold, Phase, Setback, State, Why};
 use tradewind_daemon::site::Exit;
 use tradewind_model::{PoolId, Reason, Time};
 
@@ -40,6 +40,11 @@ pub fn sentence(reason: &Reason) -> String {
     }
 }
 
+/// Whether the job is to give its nodes, or its turn, back.
+pub(crate) fn is_leaving(job: &Job) -> bool {
+    job.cancelled_by.is_some() || job.requeued_by().is_some()
+}
+
 /// The job's state, as `squeue` and `sacct` call it.
 pub(crate) fn state(state: &State, job: &Job) -> &'static str {
     if state.is_unknown_at_peer(job, present(state)) {
@@ -48,7 +53,7 @@ pub(crate) fn state(state: &State, job: &Job) -> &'static str {
     match job.phase() {
         Phase::Handing if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
-        Phase::Running if job.cancelled_by.is_some() || job.requeued_by().is_some() => "COMPLETING",
+        Phase::Running if is_leaving(job) => "COMPLETING",
         Phase::Running if job.began().is_some() => "RUNNING",
         Phase::Running if state.queued_at(job).is_some() || state.is_lined(job) => "PENDING",
         Phase::Running => "CONFIGURING",
@@ -109,6 +114,8 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         Phase::Waiting => Some(waiting(state, job)),
         Phase::Running => match state.held_there(job) {
             Some(held) => Some(held_there(held)),
+            // It has left the line, and its site is to confirm that.
+            None if is_leaving(job) => None,
             None if state.is_lined(job) => Some(in_line(state, job)),
             None => state.queued_at(job).map(queued_at),
         },
@@ -211,11 +218,40 @@ fn waiting(state: &State, job: &Job) -> (&'static str, String) {
     let head = state.market.head();
     match start.filter(|start| *start + state.lead() > present(state)) {
         Some(start) => ("BeginTime", format!("it is not to start before {}", moment(start))),
-        None if job.id().is_some() && job.id() == head => {
-            ("Resources", "it is first in the queue and waits for nodes".to_owned())
-        }
+        None if job.id().is_some() && job.id() == head => first_in_queue(state, job),
         None => ("Priority", "other jobs are ahead of it in the queue".to_owned()),
     }
+}
+
+/// The word and the sentence for the first job of the queue. Where it can run, the owners' jobs may
+/// wait, too, and they come first: as long as new ones arrive, it waits.
+fn first_in_queue(state: &State, job: &Job) -> (&'static str, String) {
+    match owners_before(state, job) {
+        Some(sites) => {
+            let text = format!(
+                "it is first in the queue and waits for nodes that the owners' waiting jobs leave at \
+                 {sites}"
+            );
+            ("OwnersFirst", text)
+        }
+        None => ("Resources", "it is first in the queue and waits for nodes".to_owned()),
+    }
+}
+
+/// The sites of the pools that suit the job, if the owners' jobs wait for all of these pools.
+fn owners_before(state: &State, job: &Job) -> Option<String> {
+    let demand = state.market.demand(job.id()?)?;
+    let pools = state.market.pools().iter().filter(|(_, pool)| pool.suits(demand));
+    let mut sites: Vec<&str> = Vec::new();
+    for (id, pool) in pools.filter(|(_, pool)| state.site_state(pool.site).answers()) {
+        let load = Why::Queued(id, 0)..=Why::Queued(id, u32::MAX);
+        state.outages().range(load).next()?;
+        let name = failures::name(state, pool.site);
+        if !sites.contains(&name) {
+            sites.push(name);
+        }
+    }
+    (!sites.is_empty()).then(|| sites.join(", "))
 }
 
 fn ended(finish: &Finish) -> Option<(&'static str, String)> {

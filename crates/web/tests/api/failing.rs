@@ -184,3 +184,93 @@ fn a_job_at_a_lost_site_says_what_is_known() {
     assert!(text.contains(" It runs, as far as is known, at beta"), "{text}");
     stage.stop();
 }
+
+/// A way to fail: its name in documents, its words before `since`, and how it comes about.
+type FailureKind = (&'static str, &'static str, fn() -> Stage);
+
+const KINDS: [FailureKind; 6] = [
+    ("never-reached", "never reached, tried", || {
+        Stage::without_beta(SiteError::Away("ssh: Connection refused".to_owned()))
+    }),
+    ("lost", "lost", || fails(SiteError::Away(SAID.to_owned()))),
+    ("hanging", "hanging", || fails(SiteError::Hanging("no answer for 4 s".to_owned()))),
+    ("refusing", "refusing jobs", || {
+        let stage = Stage::new();
+        stage.hands[1].refuse();
+        let there =
+            || json!({"name": "t", "command": ["true"], "nodes": 1, "time": 60, "sites": ["beta"]});
+        (0..2).for_each(|_| drop(stage.call("bob", "POST", "/v1/jobs", there())));
+        stage
+    }),
+    ("partly-drained", "partly drained", || drains(1)),
+    ("drained", "drained", || drains(2)),
+];
+
+fn fails(error: SiteError) -> Stage {
+    let stage = Stage::new();
+    stage.hands[1].fail(Some(error));
+    stage
+}
+
+fn drains(nodes: u32) -> Stage {
+    let stage = Stage::new();
+    stage.hands[1].drain(nodes);
+    stage
+}
+
+/// Whatever is wrong, it has one name, one moment and one reason: in the list of sites, on top of
+/// pages, in a job that waits for the site's nodes, and as an event.
+#[test]
+fn every_kind_of_failure_is_told_everywhere() {
+    for (name, words, begin) in KINDS {
+        let stage = begin();
+        let told = until_state(&stage, name);
+        let since = told["since"].as_i64().unwrap();
+        assert!(since > 1_700_000_000 && told["reason"].is_string(), "{told:#}");
+        let reason = site(&stage, "ana")["reason"].as_str().unwrap().to_owned();
+        for (user, path) in PAGES.into_iter().flat_map(|path| [("root", path), ("ana", path)]) {
+            // Some nodes are always down somewhere: that is for those who manage the site.
+            let is_shown =
+                page(&stage, user, path).contains(&format!("beta</strong>: {words} since"));
+            assert_eq!(
+                is_shown,
+                name != "partly-drained" || user == "root",
+                "{name} {user} {path}"
+            );
+        }
+        let job = stage.submit("ana", 4);
+        let begun = Instant::now();
+        let waits = loop {
+            let waits = stage.get("ana", &format!("/v1/jobs/{job}")).1;
+            if waits["reason"] == "SiteNotAvailable" {
+                break waits;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{name}: {waits:#}");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        let message = waits["message"].as_str().unwrap();
+        assert!(message.starts_with(&format!("it waits for beta, {words} since 20")), "{message}");
+        assert!(message.ends_with(&reason), "{message} does not say {reason}");
+        let failing = &waits["failing_sites"][0];
+        assert_eq!((&failing["state"], &failing["since"]), (&json!(name), &told["since"]));
+        let listed = page(&stage, "ana", &format!("/jobs/{job}"));
+        assert!(listed.contains(&format!("It waits for beta, {words} since")), "{name}: {listed}");
+        // What was so before the server began is no event.
+        if name != "never-reached" {
+            is_an_event(&stage, name, words);
+        }
+        stage.stop();
+    }
+}
+
+fn is_an_event(stage: &Stage, name: &str, words: &str) {
+    let mut stream = Stream::open(stage, "root", "?after=0");
+    loop {
+        let (event, _) = stream.until("site_state").pop().unwrap();
+        if event.state.as_deref() == Some(name) {
+            let message = event.message.unwrap();
+            assert!(message.starts_with(&format!("beta, {words} since 20")), "{message}");
+            return;
+        }
+    }
+}

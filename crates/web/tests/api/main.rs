@@ -10,6 +10,7 @@ mod contract;
 mod crowd;
 mod failing;
 mod fuzz;
+mod hand;
 mod jobs;
 mod large;
 mod limits;

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::contract;
+use crate::hand::{ByHand, Hand};
 use serde_json::{Value, json};
 use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::Json;
@@ -15,10 +16,8 @@ use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Ask, Make, Refusal, RefusalKind, Settings};
-use tradewind_daemon::site::queued::{QueuedJob, WaitingJobs};
 use tradewind_daemon::site::{
-    Excerpt, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Stream,
-    Survey, Tag, Verdict, Written,
+    Excerpt, Exit, Finding, PoolSetup, SiteError, Stream, Tag, Verdict, Written,
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::sqlite::Sqlite;
@@ -51,89 +50,6 @@ impl Make for Easy {
 
 pub(crate) fn now() -> Time {
     Time(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64)
-}
-
-/// The tasks of a site that is driven by hand, and what it says instead of an answer.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Hand(
-    Arc<Mutex<BTreeMap<Tag, Seen>>>,
-    Arc<Mutex<Option<SiteError>>>,
-    Arc<Mutex<Vec<QueuedJob>>>,
-);
-
-impl Hand {
-    pub(crate) fn tasks(&self) -> MutexGuard<'_, BTreeMap<Tag, Seen>> {
-        self.0.lock().unwrap()
-    }
-
-    /// The site answers like this from now on; `None`: as it should.
-    pub(crate) fn fail(&self, error: Option<SiteError>) {
-        *self.1.lock().unwrap() = error;
-    }
-
-    /// These jobs of others wait there from now on.
-    pub(crate) fn queue(&self, jobs: Vec<QueuedJob>) {
-        *self.2.lock().unwrap() = jobs;
-    }
-
-    fn answers(&self) -> Result<(), SiteError> {
-        self.1.lock().unwrap().clone().map_or(Ok(()), Err)
-    }
-
-    /// The job's task ends like this.
-    pub(crate) fn end(&self, job: u64, exit: Exit) {
-        for (tag, seen) in self.tasks().iter_mut().filter(|(tag, _)| tag.job == job) {
-            let Seen::Running { since, .. } = seen else { panic!("{tag}: {seen:?}") };
-            *seen = Seen::Ended { since: Some(*since), at: now(), exit: exit.clone() };
-        }
-    }
-}
-
-#[derive(Debug)]
-struct ByHand {
-    pools: Vec<PoolSetup>,
-    tasks: Hand,
-}
-
-impl Site for ByHand {
-    fn pools(&self) -> &[PoolSetup] {
-        &self.pools
-    }
-    fn survey(&mut self) -> Result<Survey, SiteError> {
-        self.tasks.answers()?;
-        let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
-        let waiting = self.tasks.2.lock().unwrap().iter().map(|job| (0, job.clone())).collect();
-        let WaitingJobs { jobs: queue, notes: queue_notes, .. } = WaitingJobs::of(waiting);
-        let tasks = self.tasks.tasks().clone();
-        Ok(Survey { pools, tasks, queue, queue_notes, ..Survey::default() })
-    }
-    fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
-        self.tasks.answers()?;
-        let running = Seen::Running { since: now(), nodes: vec!["n1".to_owned()] };
-        self.tasks.tasks().entry(order.tag.clone()).or_insert(running);
-        Ok(())
-    }
-    fn go(&mut self, _: &Tag, _: &Go) -> Result<(), SiteError> {
-        Ok(())
-    }
-    fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        let ended = Seen::Ended { since: None, at: now(), exit: Exit::Withdrawn };
-        self.tasks.tasks().insert(tag.clone(), ended);
-        Ok(())
-    }
-    fn recall(&mut self, _: &Tag) -> Result<(), SiteError> {
-        Err(SiteError::Begun)
-    }
-    fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        self.tasks.tasks().remove(tag);
-        Ok(())
-    }
-    fn output(&mut self, _: &Tag, _: usize) -> Result<Vec<u8>, SiteError> {
-        Ok(vec![])
-    }
-    fn doctor(&mut self) -> Vec<Finding> {
-        vec![]
-    }
 }
 
 /// Everything that the API cannot do itself, by rote.
@@ -389,8 +305,25 @@ impl Stage {
         trust: ureq::tls::TlsConfig,
         sign_in: SignIn,
     ) -> Result<Stage, ServeError> {
-        let origin = Origin { market: "m".to_owned(), created: 0 };
+        Stage::made([Hand::default(), Hand::default()], limits, tls, trust, sign_in)
+    }
+
+    /// The second site cannot be reached, from the beginning.
+    pub(crate) fn without_beta(error: SiteError) -> Stage {
         let hands = [Hand::default(), Hand::default()];
+        hands[1].fail(Some(error));
+        let (trust, sign_in) = (ureq::tls::TlsConfig::default(), SignIn::default());
+        Stage::made(hands, Limits::default(), None, trust, sign_in).unwrap()
+    }
+
+    fn made(
+        hands: [Hand; 2],
+        limits: Limits,
+        tls: Option<Tls>,
+        trust: ureq::tls::TlsConfig,
+        sign_in: SignIn,
+    ) -> Result<Stage, ServeError> {
+        let origin = Origin { market: "m".to_owned(), created: 0 };
         let sites = [("alpha", "olga", "x"), ("beta", "otto", "y")].into_iter().zip(&hands);
         let sites = sites.map(|((name, owner, pool), hand)| {
             let performance = Performance::from_thousandths(1_000).unwrap();

@@ -51,6 +51,7 @@ struct Bound {
 struct Month {
     from: i64,
     jobs: u64,
+    apart: u64,
     covered: [f64; 3],
 }
 
@@ -132,6 +133,7 @@ pub(super) fn document(args: &Args, finished: &Finished) -> ForecastDocument {
             .map(|month| Month {
                 from: month.from.0,
                 jobs: month.jobs,
+                apart: month.apart,
                 covered: month.covered.map(percent),
             })
             .collect(),

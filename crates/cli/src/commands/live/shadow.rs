@@ -53,7 +53,7 @@ fn text(shadow: &Shadow) -> String {
     let first = |all: &[ObservedWaits]| all[..all.len().min(NAMES)].to_vec();
     let jobs = if shadow.jobs == 1 { "job has" } else { "jobs have" };
     let mut text = format!(
-        "{} {jobs} started since they were seen waiting\n\n{}\n{}",
+        "{} {jobs} started since these clusters are observed\n\n{}\n{}",
         shadow.jobs,
         errors(shadow).table(),
         sites(&shadow.sites).table()
@@ -121,6 +121,7 @@ fn sites(all: &[ObservedSite]) -> Sheet {
         ("SINCE", Side::Left),
         ("STARTED", Side::Right),
         ("WAITING", Side::Right),
+        ("BRIEF", Side::Right),
         ("NOT SEEN WAITING", Side::Right),
         ("USED", Side::Right),
         ("VALUE", Side::Right),
@@ -132,6 +133,7 @@ fn sites(all: &[ObservedSite]) -> Sheet {
             it.since.map_or_else(|| "N/A".to_owned(), moment),
             it.jobs.to_string(),
             it.waiting.to_string(),
+            it.brief.to_string(),
             it.unpredicted.to_string(),
             it.utilisation.map_or_else(|| "N/A".to_owned(), share),
             it.value.to_string(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tradewind_campaign::replay::Watch;
-use tradewind_campaign::{checks, model, moldable};
+use tradewind_campaign::{checks, model, moldable, preemptible};
 use tradewind_io::campaign::{
     self, Campaign, Checks, Dependencies, EstimateKind, Homes, Keyword, LogField, MemoryField,
     MemorySize, NodeSize, OfferedLoad, Output, Overrun, Seeds, Semantics, Shard, Trim, Workload,
@@ -141,6 +141,9 @@ struct Axes {
     /// Give jobs other shapes, by a law of speed-ups: `downey[a=0.5..4,sigma=0..2,reach=4]`.
     #[arg(long, value_name = "LAW", help_heading = WORKLOAD)]
     moldable: Option<String>,
+    /// Which jobs are preemptible: `all`, `drawn[share=0.5,checkpoint=10m,restart=30s]`, `user[number=7]`.
+    #[arg(long, value_name = "WHICH", help_heading = WORKLOAD)]
+    preemptible: Option<String>,
     /// When nodes are missing, in CSV.
     #[arg(long, value_name = "FILE", help_heading = MACHINE)]
     outages: Option<String>,
@@ -251,6 +254,7 @@ impl Args {
             policy: &policy::objection,
             model: &model::objection,
             moldable: &moldable::objection,
+            preemptible: &preemptible::objection,
         };
         let (mut campaign, warnings) = campaign::parse(&input, checks)
             .map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
@@ -311,6 +315,7 @@ impl Axes {
             ("--dependencies", self.dependencies.is_some()),
             ("--keep-to", !self.keep_to.is_empty()),
             ("--moldable", self.moldable.is_some()),
+            ("--preemptible", self.preemptible.is_some()),
             ("--memory", self.memory.is_some()),
             ("--warm-up", self.warm_up.is_some()),
             ("--cool-down", self.cool_down.is_some()),
@@ -355,6 +360,7 @@ impl Axes {
             dependencies: self.dependencies.filter(|how| *how != Dependencies::Ignore),
             keep_to: once("--keep-to", &self.keep_to, &[])?,
             moldable: self.moldable.clone(),
+            preemptible: self.preemptible.clone(),
             memory: self.memory.filter(|how| *how != MemoryField::Ignore),
             nodes: self.nodes(),
         };

@@ -138,7 +138,7 @@ fn said(live: &Live, command: &Command) -> Option<String> {
             let name = &found.submission.name;
             Some(format!("job {number} `{name}` is refused: {reason}"))
         }
-        Command::Trade { .. } | Command::Wake { .. } => None,
+        Command::Preempt { .. } | Command::Trade { .. } | Command::Wake { .. } => None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tradewind_daemon::engine::{Lease, OpenStore, Term, Tick};
+use tradewind_daemon::live::RuleChange;
 use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Origin, Store, StoreError};
 use tradewind_daemon::upkeep::{Maintenance, SqliteMaintenance};
@@ -138,6 +139,7 @@ impl Contender {
         let lease = Lease::timed(asked, self.claimant.length);
         let origin = first.origin().clone();
         let (epoch, term) = (first.epoch().unwrap_or(0), first.term());
+        let rules = RuleChange::after(first.known_before());
         let (claimant, advertised) = (self.claimant.clone(), self.advertised.clone());
         let hold = Renewal::start(&self.address, claimant, Arc::clone(&lease), advertised);
         let hold = hold.map_err(|wrong| StoreError::Io {
@@ -154,7 +156,7 @@ impl Contender {
             newest = store.epoch().unwrap_or(newest);
             Ok(Box::new(store) as Box<dyn Store>)
         });
-        Ok(Term { open, epoch: term, lease, hold: Some(Box::new(hold)) })
+        Ok(Term { open, epoch: term, lease, hold: Some(Box::new(hold)), rules })
     }
 
     fn open(&self, claim: Claim, market: Option<&Origin>) -> Result<Postgres, StoreError> {

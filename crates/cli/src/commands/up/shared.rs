@@ -13,6 +13,7 @@ use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{
     Engine, Followed, OpenPartners, OwnerLook, SharedSetup, SiteSetup, Term, Timing,
 };
+use tradewind_daemon::live::RuleChange;
 use tradewind_daemon::store::{Store, StoreError};
 use tradewind_io::settings::Settings;
 use tradewind_postgres::{
@@ -59,7 +60,8 @@ pub(super) fn start(
         Beginning::New => None,
     };
     let length = Duration::from_secs(u64::try_from(settings.standby.lease.0).unwrap_or(10));
-    let claimant = Claimant { folder: name, process: client::new_key(), length };
+    let (process, knows) = (client::new_key(), RuleChange::KNOWN);
+    let claimant = Claimant { folder: name, process, length, knows };
     let advertised = Advertised::default();
     let contender = Contender {
         folder: folder.clone(),

@@ -15,9 +15,6 @@ use crate::live::ledger::used::Used;
 use crate::live::offers::{BookedPart, Booking};
 use crate::live::state::State;
 
-/// The rules from which on it is counted what nodes consume.
-const CONSUMED: u32 = 3;
-
 /// A part that has its nodes, for so long at most.
 fn part_of(share: Share, limit: Span, price: Price) -> Part {
     let Share { pool, nodes } = share;
@@ -179,6 +176,9 @@ impl State {
                 let number = self.jobs.number(*job)?;
                 self.market.apply(&Event::Refused { job: *job })?;
                 self.over(number, &Finish::Refused(reason.clone()))?;
+            }
+            Command::Preempt { .. } => {
+                return Err(ApplyError::Other("a live market takes no nodes back"));
             }
             Command::Wake { .. } => {}
         }
@@ -397,7 +397,7 @@ impl State {
         let used = |part: &Part| {
             let (nodes, time) = (part.nodes, seconds(part));
             // A replay of what older releases wrote counts none, either.
-            let consumed = match rules >= Some(CONSUMED) && time > Span(0) {
+            let consumed = match self.has_rules(3) && time > Span(0) {
                 true => self.consumption_of(job, part, time),
                 false => Consumption::default(),
             };

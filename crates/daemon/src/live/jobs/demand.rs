@@ -182,6 +182,7 @@ impl<'a> Wishes<'a> {
             memory: None,
             shapes: None,
             groups: terms.groups.clone(),
+            preemptible: None,
         };
         let (groups, unfit) = groups(submission, pools, max);
         Ok(Wishes { submission, market, base, estimate, groups, unfit })

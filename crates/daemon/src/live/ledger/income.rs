@@ -32,9 +32,6 @@ pub struct Earned {
     pub consumed: Consumption,
 }
 
-/// The rules from which on it is counted.
-const COUNTED: u32 = 2;
-
 impl State {
     /// What pools have earned in the months that are kept, as many as of [`Uses`]. Empty of the time
     /// before this was counted.
@@ -50,7 +47,7 @@ impl State {
         income: Money,
     ) {
         // A replay of what older releases wrote counts none, either.
-        let is_counted = self.ledger.rules.unwrap_or(0) >= COUNTED;
+        let is_counted = self.has_rules(2);
         if !is_counted || (time <= Span(0) && income <= Money::ZERO) {
             return;
         }

@@ -5,6 +5,7 @@ pub(super) mod funds;
 pub mod income;
 pub mod money;
 pub mod projects;
+pub mod rules;
 mod usage;
 pub mod used;
 
@@ -58,8 +59,12 @@ pub enum LedgerRecord {
     /// From now on these rules count, by which the state follows from records: what older releases
     /// wrote keeps those of its day.
     Rules {
-        /// 1: a task pays for at least a second; 2: the income of pools is counted; 3: what nodes
-        /// consume is counted.
+        /// As [`rules`] says, up to 3.
+        version: u32,
+    },
+    /// The same, from 3 on: a release that does not know the rules refuses the journal.
+    RuledBy {
+        /// As [`rules`] says.
         version: u32,
     },
     /// Other limits of energy and carbon count.
@@ -81,9 +86,9 @@ impl Ledger {
                 Ok(())
             }
             LedgerRecord::Project { project, change } => self.projects.apply(at, project, change),
-            LedgerRecord::Rules { version } => {
+            LedgerRecord::Rules { version } | LedgerRecord::RuledBy { version } => {
                 self.rules = Some(*version);
-                Ok(())
+                self.knows_rules()
             }
             LedgerRecord::PowerLimited { holder, limits } => {
                 self.budgets.limit(at, holder, *limits);

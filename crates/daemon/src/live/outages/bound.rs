@@ -1,31 +1,38 @@
 //! A bound for how long jobs of the market put off an owner's waiting job ([`owners::Delays`]).
 //!
-//! What is counted begins with the daemon's start: nothing of it is written down.
+//! What is counted is written down whenever a job begins or ceases to be put off
+//! ([`SiteRecord::PutOff`]), so that a restart forgets nothing of it: what a job was at the last
+//! survey it was until the next one, also if the daemon was restarted in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{OwnersFirst, PoolId, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
-use tradewind_sched::policy::owners::{self, Expected, SiteRule};
+use tradewind_sched::policy::owners::{self, DelayChange, Delays, Expected, SiteRule};
 
 use super::lined::JoinedLine;
-use crate::live::Live;
+use crate::live::record::SiteRecord;
+use crate::live::{ApplyError, Live, State};
 use crate::site::Survey;
 
 /// A waiting job by its name and its tasks: when a task of an array has started, the next one is
 /// another job.
-pub(in crate::live) type OwnerJobKey = (String, u32);
+pub type OwnerJobKey = (String, u32);
+/// How long owners' jobs of a site were put off.
+pub type PutOff = Delays<OwnerJobKey>;
+/// What a survey changes of it.
+pub type PutOffChange = DelayChange<OwnerJobKey>;
 
 /// A pool is closed for so long if it is not known when the owner's job will start.
 const CLOSED: Span = Span(3_600);
 
-/// How long owners' jobs were put off at a site, as far as was noticed since the start.
+/// How long owners' jobs were put off at a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
     /// For how long in sum it may be, beside the rest of the market's jobs that run by then, and the
     /// time between two surveys. [`OwnersFirst::NO_BOUND`]: no bound.
     pub max_delay: Span,
-    /// The longest of a job, since the start of the daemon.
+    /// The longest of a job, so far.
     pub longest: Span,
     /// So many waiting jobs have reached the bound: no job of the market starts before them.
     pub reached: usize,
@@ -55,6 +62,11 @@ impl SurveyedQueue<'_> {
         let place = self.line.first.partition_point(|first| *first <= index).checked_sub(1)?;
         let job = self.survey.queue.get(place)?;
         Some((job.name.clone(), job.tasks))
+    }
+
+    /// Jobs that wait, as far as they are listed.
+    fn waits(&self) -> BTreeSet<OwnerJobKey> {
+        self.survey.queue.iter().map(|job| (job.name.clone(), job.tasks)).collect()
     }
 
     /// Jobs that would run now without those of the market.
@@ -93,23 +105,55 @@ impl Live {
         &mut self,
         seen: &SurveyedQueue<'_>,
         load: Vec<Taken>,
-    ) -> (Bound, Vec<Taken>) {
-        let max_delay = seen.rule.max_delay;
-        let delays = self.delays.entry(seen.site).or_default();
-        if max_delay >= OwnersFirst::NO_BOUND {
-            return (Bound::default(), load);
+    ) -> Result<(Bound, Vec<Taken>), ApplyError> {
+        let (max_delay, now) = (seen.rule.max_delay, seen.ahead.now);
+        let is_bound = max_delay < OwnersFirst::NO_BOUND;
+        self.count_put_off(seen, is_bound.then(|| seen.put_off()))?;
+        if !is_bound {
+            return Ok((Bound::default(), load));
         }
-        let now = seen.ahead.now;
-        let waits: BTreeSet<OwnerJobKey> =
-            seen.survey.queue.iter().map(|job| (job.name.clone(), job.tasks)).collect();
-        delays.look(now, |job| waits.contains(job), seen.put_off());
-        let first: BTreeSet<OwnerJobKey> = delays.reached(max_delay).cloned().collect();
-        let bound = Bound { max_delay, longest: delays.longest(), reached: first.len() };
+        let none = PutOff::default();
+        let delays = self.state.put_off_at(seen.site).unwrap_or(&none);
+        let waits = seen.waits();
+        let reached = delays.reached(now, max_delay).filter(|job| waits.contains(*job));
+        let first: BTreeSet<OwnerJobKey> = reached.cloned().collect();
+        let bound = Bound { max_delay, longest: delays.longest(now), reached: first.len() };
         let closed = seen.closed(&first);
         let pools = seen.ahead.pools.iter().filter_map(|pool| Some((*pool, *closed.get(&pool.0)?)));
         let load = pools.fold(load, |load, (pool, until)| {
             owners::close(load, pool, seen.ahead.taken.iter().copied(), (now, until))
         });
-        (bound, load)
+        Ok((bound, load))
+    }
+
+    /// Writes down which jobs are put off from now on; `None`: nothing is counted here.
+    fn count_put_off(
+        &mut self,
+        seen: &SurveyedQueue<'_>,
+        put_off: Option<BTreeSet<OwnerJobKey>>,
+    ) -> Result<(), ApplyError> {
+        let none = PutOff::default();
+        let delays = self.state.put_off_at(seen.site).unwrap_or(&none);
+        let change = match put_off {
+            None => delays.change(|_| false, &BTreeSet::new()),
+            Some(put_off) => {
+                let waits = seen.waits();
+                // What is not listed may still wait where the list is cut.
+                let is_cut = seen.survey.queue_beyond > 0;
+                delays.change(|job| is_cut || waits.contains(job), &put_off)
+            }
+        };
+        match change.is_empty() {
+            true => Ok(()),
+            false => self.put(seen.ahead.now, SiteRecord::PutOff { site: seen.site.0, change }),
+        }
+    }
+}
+
+impl State {
+    /// How long jobs of the market have put off the waiting jobs of the site's owners; `None`: they
+    /// never did.
+    pub fn put_off_at(&self, site: SiteId) -> Option<&PutOff> {
+        self.sites.put_off.as_ref()?.get(&site)
     }
 }

@@ -112,7 +112,7 @@ impl Live {
         let (expected, of_others) = (&forecast.jobs, missing.len());
         let seen =
             SurveyedQueue { site, survey, ahead: &ahead, rule, line: &line, expected, of_others };
-        let (bound, load) = self.keep_bound(&seen, forecast.load);
+        let (bound, load) = self.keep_bound(&seen, forecast.load)?;
         let turn = |(index, job): (usize, u64)| match forecast.jobs.get(index) {
             Some(Expected::Starts { start, .. }) => Some((job, *start)),
             _ => None,

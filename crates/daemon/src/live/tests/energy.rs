@@ -19,7 +19,7 @@ fn power() -> Power {
 }
 
 /// Nodes of a take 360 W, those of b 720 W and are twice as fast.
-fn electric() -> Pools {
+pub(super) fn electric() -> Pools {
     let mut all: Vec<Pool> = pools().as_slice().to_vec();
     for (pool, watts) in all.iter_mut().zip([360_000, 720_000]) {
         pool.attributes.insert(Energy::BUSY.to_owned(), Attribute::Number(watts));
@@ -92,7 +92,7 @@ fn a_replay_counts_the_same_and_older_records_count_nothing() {
         let mut again = State::empty(DAY);
         for (at, record) in &stage.records {
             match record {
-                Record::Ledger(LedgerRecord::Rules { .. }) => {
+                Record::Ledger(LedgerRecord::RuledBy { .. }) => {
                     let older = LedgerRecord::Rules { version: rules };
                     again.apply(*at, &older.into()).unwrap();
                 }

@@ -4,7 +4,6 @@ use tradewind_model::{Cause, Guard, Outage, OwnersFirst, Place, PoolId, TimeMode
 use tradewind_sched::policy::owners::{Expected, Unforeseen};
 
 use super::*;
-use crate::live::outages::bound::Bound;
 use crate::live::outages::usual::Wanted;
 use crate::live::state::{Booking, OfferOutcome, Quote, Why};
 use crate::site::SiteError;
@@ -267,40 +266,6 @@ fn spare_nodes_are_not_taken_from_an_accepted_offer() {
     stage.see(DAY, owned(vec![]));
     stage.submit(later(1), here(1, 240)).unwrap();
     assert_eq!(stage.phase(1), Phase::Running);
-}
-
-/// A job of the market runs, and the owner's job would run on its node. Until it has waited for that
-/// for the bound, the other node may be used; afterwards no job of the market starts before it.
-#[test]
-fn an_owners_job_that_was_put_off_long_enough_comes_first() {
-    let max_delay = Span(60);
-    let owners_first = [("a".to_owned(), OwnersFirst { guard: Guard::Limits, max_delay })].into();
-    let mut stage = Stage::with(Settings { owners_first, ..Settings::default() });
-    stage.see(DAY, look(vec![]));
-    stage.submit(DAY, here(1, 1_000)).unwrap();
-    let tag = stage.orders().remove(0).tag;
-    let see = |stage: &mut Stage, at: i64, queue: Vec<QueuedJob>| {
-        let survey = look(vec![(tag.clone(), running(DAY))]);
-        stage.see(later(at), Survey { queue, ..survey });
-        stage.live.owners_queue(SiteId(0)).unwrap().bound
-    };
-    let wide = || vec![waiting("wide", 2, 600)];
-    let put_off = |longest, reached| (Span(longest), reached);
-    let of = |bound: Bound| (bound.longest, bound.reached);
-    assert_eq!(of(see(&mut stage, 10, wide())), put_off(0, 0));
-    assert_eq!(of(see(&mut stage, 40, wide())), put_off(30, 0));
-    assert_eq!(stage.to_come(), [(2, 1_000, 1_600)]);
-    // It could start somewhere else in the order of the queue: it is not put off now.
-    let behind = vec![waiting("first", 2, 600), waiting("wide", 2, 600)];
-    assert_eq!(of(see(&mut stage, 60, behind)), put_off(50, 0));
-    assert_eq!(of(see(&mut stage, 100, wide())), put_off(50, 0));
-    assert_eq!(of(see(&mut stage, 110, wide())), put_off(60, 1));
-    assert_eq!(stage.to_come(), [(1, 110, 1_000), (2, 1_000, 1_600)]);
-    stage.submit(later(111), here(1, 20)).unwrap();
-    assert_eq!(stage.phase(2), Phase::Waiting, "though it would be over long before");
-    // It starts, or is withdrawn: nothing is closed any more.
-    assert_eq!(of(see(&mut stage, 120, vec![])), put_off(70, 0));
-    assert_eq!((stage.to_come(), stage.phase(2)), (vec![], Phase::Running));
 }
 
 /// When the market expects the owner's running task to end.

@@ -286,7 +286,7 @@ fn projects_of_older_journals_have_those_who_spent_as_members() {
         !matches!(
             record,
             Record::Ledger(LedgerRecord::Project { .. })
-                | Record::Ledger(LedgerRecord::Rules { .. })
+                | Record::Ledger(LedgerRecord::RuledBy { .. })
         )
     };
     let old = stage.records.iter().filter(|(_, record)| is_old(record));

@@ -3,6 +3,7 @@
 use super::*;
 use crate::codec::pages::{Draft, Pages, VERSION};
 use crate::codec::{Codec as _, Json};
+use crate::live::record::LedgerRecord;
 use crate::live::waits::{LEVELS, StartRanges};
 use crate::store::Changes;
 
@@ -145,12 +146,7 @@ fn a_restart_changes_no_range() {
     let state = world.state();
     assert_eq!(replayed.waits, state.waits);
     assert_eq!(Json.read_state(Json::VERSION, &Json.state(state)).unwrap().waits, state.waits);
-    let (head, Changes::All(pages)) = Pages::default().of(state, &BTreeSet::new()) else {
-        panic!("a first snapshot has all pages");
-    };
-    let mut draft = Draft::begin(VERSION, &head).unwrap();
-    pages.iter().for_each(|page| draft.add(page).unwrap());
-    let (read, _) = draft.finish().unwrap();
+    let read = read_again(state);
     assert_eq!(read.waits, state.waits);
     let question = ((world.now, world.now + Span(900)), (1, Span(60)));
     let ranges = read.start_ranges(question.0, question.1);
@@ -160,6 +156,51 @@ fn a_restart_changes_no_range() {
     let (live, _) =
         Live::begin(read, Settings::default(), Arc::new(Easy), "easy", world.now).unwrap();
     assert_eq!(live.state().waits, world.state().waits);
+}
+
+/// The state of rules, after the pages of a snapshot.
+fn read_again(state: &State) -> State {
+    let (head, Changes::All(pages)) = Pages::default().of(state, &BTreeSet::new()) else {
+        panic!("a first snapshot has all pages");
+    };
+    let mut draft = Draft::begin(VERSION, &head).unwrap();
+    pages.iter().for_each(|page| draft.add(page).unwrap());
+    draft.finish().unwrap().0
+}
+
+#[test]
+fn what_an_earlier_release_has_written_is_learned_as_it_learned_it() {
+    let mut world = World::new(7);
+    world.go(130);
+    // The first half by rules of a release that had no ceiling, the rest by those of now.
+    let half = world.stage.records.len() / 2;
+    let apply = |state: &mut State, from: usize, to: usize| {
+        for (at, record) in &world.stage.records[from..to] {
+            let record = match record {
+                Record::Ledger(LedgerRecord::RuledBy { .. }) => {
+                    LedgerRecord::Rules { version: 2 }.into()
+                }
+                record => record.clone(),
+            };
+            state.apply(*at, &record).unwrap();
+        }
+    };
+    let classes = |state: &State| state.waits.forecaster.score_memory().count();
+    let mut replayed = State::empty(DAY);
+    apply(&mut replayed, 0, half);
+    let before = classes(&replayed);
+    assert!(replayed.known_starts().0 > 40);
+    // Its snapshot leads to the same state as all rows.
+    let mut led = read_again(&replayed);
+    for state in [&mut replayed, &mut led] {
+        let now = state.now();
+        state.apply(now, &LedgerRecord::RuledBy { version: 3 }.into()).unwrap();
+        assert_eq!(classes(state), before, "of what was before there is no ceiling");
+        apply(state, half, world.stage.records.len());
+        assert!(classes(state) > before);
+    }
+    assert_eq!(led.waits, replayed.waits);
+    assert_eq!(read_again(&led).waits, led.waits);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use tradewind_io::settings::cluster::Mode;
 
 use super::cluster::{GridEngineCluster, timed};
 use super::replies::Status;
+use super::resources::HostResources;
 use super::rule::seconds;
 use super::settings::{Pool, Unit};
 use crate::site::managed::driver::{Base, doctor};
@@ -15,7 +16,7 @@ use crate::site::{Finding, Verdict};
 /// Beyond this a command is slow: milliseconds.
 const SLOW: u128 = 1_000;
 /// Looks at everything; nothing is changed.
-pub(super) fn look(base: &Base, pools: &[Pool]) -> Vec<Finding> {
+pub(super) fn look(base: &Base, pools: &[Pool], hosts: &HostResources) -> Vec<Finding> {
     let tool = &base.tool;
     let mut all = vec![commands(tool)];
     let status = match GridEngineCluster(tool).status() {
@@ -27,7 +28,8 @@ pub(super) fn look(base: &Base, pools: &[Pool]) -> Vec<Finding> {
             return all;
         }
     };
-    all.extend(pools.iter().map(|pool| queue(pool, &status)));
+    all.extend(pools.iter().map(|pool| queue(pool, &status, hosts)));
+    all.extend(pools.iter().find_map(|pool| memory(pool, hosts)));
     all.extend(pools.iter().filter_map(|pool| environment(tool, pool, &status)));
     all.push(doctor::clock(base));
     all.push(scheduler(tool));
@@ -78,10 +80,10 @@ fn commands(tool: &Tool) -> Finding {
     }
 }
 
-fn queue(pool: &Pool, status: &Status) -> Finding {
+fn queue(pool: &Pool, status: &Status, hosts: &HostResources) -> Finding {
     let what = format!("pool {}: the queue {}", pool.setup.name, pool.queues());
     let own: Vec<_> = status.instances.iter().filter(|one| pool.has(one)).collect();
-    let units: u32 = own.iter().map(|one| one.slots / pool.slots_on(one)).sum();
+    let units: u32 = own.iter().map(|one| pool.units_in(one, hosts.room(one))).sum();
     let ill: Vec<String> = own
         .iter()
         .filter(|one| !one.is_well())
@@ -105,6 +107,18 @@ fn queue(pool: &Pool, status: &Status) -> Finding {
     }
 }
 
+/// Memory of units must be counted.
+fn memory(pool: &Pool, hosts: &HostResources) -> Option<Finding> {
+    let Unit::Shared(unit) = pool.unit else { return None };
+    let what = "memory of units is counted";
+    let remedy = "make `h_vmem` consumable (`qconf -mc`), and give hosts their `complex_values`; \
+                  or name another complex: `options = { mem = \"…\" }`";
+    Some(match hosts.problem(pool) {
+        Some(why) => bad(what, why, remedy),
+        None => good(what, format!("a unit has {} slots and {} MB", unit.cores, unit.memory)),
+    })
+}
+
 /// A parallel environment must give a unit's slots on one host.
 fn environment(tool: &Tool, pool: &Pool, status: &Status) -> Option<Finding> {
     let name = pool.environment.as_ref()?;
@@ -123,11 +137,11 @@ fn environment(tool: &Tool, pool: &Pool, status: &Status) -> Option<Finding> {
     }
     let own = status.instances.iter().filter(|one| pool.has(one));
     let sizes: BTreeSet<u32> = own.map(|one| pool.slots_on(one)).collect();
-    let wanted = match (pool.unit, sizes.len()) {
-        (Unit::Slots(0 | 1), _) | (_, 0) => return Some(good(&what, found)),
-        (Unit::Slots(slots), _) => slots.to_string(),
-        (Unit::Host, 1) => sizes.first().map(u32::to_string).unwrap_or_default(),
-        (Unit::Host, _) => {
+    let wanted = match (pool.unit.slots(), sizes.len()) {
+        (Some(1), _) | (_, 0) => return Some(good(&what, found)),
+        (Some(slots), _) => slots.to_string(),
+        (None, 1) => sizes.first().map(u32::to_string).unwrap_or_default(),
+        (None, _) => {
             let found = format!("hosts of {sizes:?} slots in one pool");
             let remedy = "make a pool of each kind, with `hosts`";
             return Some(bad(&what, found, remedy));

@@ -274,10 +274,11 @@ impl Manager for Master {
             inside: &inside,
             now: view.now,
         };
-        let mut seen = pools::look(&self.pools, &self.instances, &others);
         if let Err(wrong) = self.resources.ask(base, &self.pools, &self.instances) {
             tracing::debug!(%wrong, "what hosts have besides slots is not known");
         }
+        let cluster = (self.instances.as_slice(), &self.resources);
+        let mut seen = pools::look(&self.pools, cluster, &others);
         for (pool, survey) in self.pools.iter().zip(&mut seen) {
             survey.max = Some(self.resources.most(pool, &self.instances));
         }
@@ -285,7 +286,8 @@ impl Manager for Master {
     }
 
     fn queue(&mut self, _: &Base, view: &PoolsView<'_, GridEngineJob>) -> WaitingJobs {
-        queue::of(&self.pools, &self.instances, &theirs(view), |job| self.rule.reserves(job))
+        let cluster = (self.instances.as_slice(), &self.resources);
+        queue::of(&self.pools, cluster, &theirs(view), |job| self.rule.reserves(job))
     }
 
     fn limits(&mut self, base: &Base) -> Option<Arc<Limits>> {
@@ -342,9 +344,18 @@ impl Manager for Master {
         }
         let slots = order.nodes.saturating_mul(self.unit(base, place)?);
         let resources = self.checked_resources(base, order, place)?;
-        if order.aside && base.cluster.mode == Mode::Reservation && !resources.is_empty() {
+        let of_units = self.of_units(order.nodes, place)?;
+        if order.aside && base.cluster.mode == Mode::Reservation && resources.len() > of_units.len()
+        {
             let why = format!("{}: its reservation has only slots", resources.join(", "));
             return Err(SiteError::Refused(why));
+        }
+        if let Some(Unit::Shared(unit)) = self.pools.get(place).map(|pool| pool.unit)
+            && unit.of_task(&order.passed_through) > 1
+        {
+            let why = "a task of several units needs them on one host, which Grid Engine does not \
+                       promise: ask for fewer processors or less memory for each task";
+            return Err(SiteError::Refused(why.to_owned()));
         }
         if slots > 1 && self.pools.get(place).is_some_and(|pool| pool.environment.is_none()) {
             let wanted = "its owner must add `options = { pe = \"…\" }`, a parallel environment";
@@ -392,7 +403,8 @@ impl Manager for Master {
     fn reserve(&mut self, base: &Base, name: &str, wanted: &Aside) -> Result<(), SiteError> {
         let place = base.pool(&wanted.pool).unwrap_or(usize::MAX);
         self.unit(base, place)?;
-        self.qrsub(base, name, (wanted, &[]))
+        let of_units = self.of_units(wanted.nodes, place)?;
+        self.qrsub(base, name, (wanted, &of_units))
     }
 
     fn unreserve(&mut self, base: &Base, known: &Reservation) -> Result<(), SiteError> {
@@ -402,7 +414,12 @@ impl Manager for Master {
     }
 
     fn doctor(&mut self, base: &Base) -> Vec<Finding> {
-        doctor::look(base, &self.pools)
+        let known =
+            self.jobs(base).and_then(|_| self.resources.ask(base, &self.pools, &self.instances));
+        if let Err(wrong) = known {
+            tracing::debug!(%wrong, "what hosts have besides slots is not known");
+        }
+        doctor::look(base, &self.pools, &self.resources)
     }
 }
 
@@ -415,7 +432,8 @@ impl Master {
         place: usize,
     ) -> Result<Vec<String>, SiteError> {
         let asked = Resources::asked(&order.passed_through);
-        if asked == Resources::default() {
+        let has_memory = self.pools.get(place).is_some_and(|it| matches!(it.unit, Unit::Shared(_)));
+        if asked == Resources::default() && !has_memory {
             return Ok(Vec::new());
         }
         if self.resources.is_unknown() {
@@ -431,6 +449,12 @@ impl Master {
                 "no host of the pool has {asked}; they have {most}"
             ))),
         }
+    }
+
+    /// The memory of so many units of the pool, as `-l` takes it.
+    fn of_units(&self, nodes: u32, place: usize) -> Result<Vec<String>, SiteError> {
+        let unit = self.pools.get(place).map_or(Unit::Host, |pool| pool.unit);
+        self.resources.of_units(u64::from(nodes), unit).map_err(SiteError::Refused)
     }
 
     /// What the order asks for besides slots, as `-l` takes it.

@@ -1,13 +1,16 @@
 //! What is free in each pool: queue instances, other people's jobs and reservations, as units.
 //!
-//! A unit of a pool is so many slots of one queue instance. A host gives as many units as fit
-//! beside what others use of it, so a partly used host still offers the rest.
+//! A unit of a pool is so many slots of one queue instance, and so much of its host's memory if units have
+//! any. A host gives as many units as fit beside what others use of it, so a partly used host still offers
+//! the rest.
 
 use std::collections::BTreeMap;
 
 use tradewind_model::{Span, Time};
 
 use super::replies::{AdvanceReservation, GridEngineJob, Instance};
+use super::resources::HostResources;
+use super::settings::Room;
 use super::{Pool, Unit};
 use crate::site::size::Size;
 use crate::site::{LocalTask, PoolSurvey};
@@ -15,10 +18,10 @@ use crate::site::{LocalTask, PoolSurvey};
 /// What a job without a limit is expected to run.
 const FOR_EVER: Span = Span(365 * 24 * 3_600);
 
-/// Somebody else's hold on slots of one queue instance.
+/// Somebody else's hold on slots and memory of one queue instance.
 struct SlotHold {
     name: String,
-    slots: u32,
+    room: Room,
     from: Time,
     until: Time,
 }
@@ -37,29 +40,48 @@ pub(super) struct Others<'a> {
 }
 
 /// The surveys of `pools`, in their order. What their hosts can give besides slots is left open.
-pub(super) fn look(pools: &[Pool], instances: &[Instance], others: &Others<'_>) -> Vec<PoolSurvey> {
-    pools.iter().map(|pool| look_at(pool, instances, others)).collect()
+pub(super) fn look(
+    pools: &[Pool],
+    (instances, hosts): (&[Instance], &HostResources),
+    others: &Others<'_>,
+) -> Vec<PoolSurvey> {
+    pools.iter().map(|pool| look_at(pool, (instances, hosts), others)).collect()
 }
 
 /// How large the market's nodes are: by the smallest host, so that enough of them are asked for.
-fn size(pool: &Pool, instances: &[Instance]) -> Option<Size> {
-    let own = instances.iter().filter(|instance| pool.has(instance));
-    let slots = own.map(|instance| pool.slots_on(instance)).filter(|slots| *slots > 0).min()?;
+fn size(pool: &Pool, (instances, hosts): (&[Instance], &HostResources)) -> Option<Size> {
+    let own = || instances.iter().filter(|instance| pool.has(instance));
+    let slots = own().map(|instance| pool.slots_on(instance)).filter(|slots| *slots > 0).min()?;
     Some(match pool.unit {
         Unit::Host => Size::Node(slots),
         Unit::Slots(slots) => Size::Cores(slots.max(1)),
+        Unit::Shared(unit) => {
+            let units = own().map(|instance| pool.units_in(instance, hosts.room(instance)));
+            Size::Shared { unit, most: units.max().unwrap_or(0) }
+        }
     })
 }
 
-fn look_at(pool: &Pool, instances: &[Instance], others: &Others<'_>) -> PoolSurvey {
-    let mut survey = PoolSurvey { size: size(pool, instances), ..PoolSurvey::default() };
+fn look_at(
+    pool: &Pool,
+    (instances, hosts): (&[Instance], &HostResources),
+    others: &Others<'_>,
+) -> PoolSurvey {
+    let (size, problem) = (size(pool, (instances, hosts)), hosts.problem(pool));
+    let mut survey = PoolSurvey { size, problem, ..PoolSurvey::default() };
     for instance in instances.iter().filter(|instance| pool.has(instance)) {
-        survey.up += match instance.is_well() {
-            true => instance.slots / pool.slots_on(instance),
+        let all = pool.units_in(instance, hosts.room(instance));
+        let held = held(pool, (instance, hosts), others);
+        let kept = held.iter().filter(|(hold, _)| hold.from <= others.now).map(|(_, it)| it).sum();
+        let used = used(pool, instance, others, kept);
+        survey.up += match (instance.is_well(), pool.unit) {
+            // The memory of its host may not be known yet.
+            (true, Unit::Shared(_)) => all.max(used),
+            (true, _) => all,
             // What runs there goes on; nothing new begins.
-            false => instance.used.div_ceil(pool.slots_on(instance)),
+            (false, _) => used,
         };
-        for (hold, units) in held(pool, instance, others) {
+        for (hold, units) in held {
             let task = LocalTask { nodes: 0, from: hold.from, until: hold.until };
             let task = survey.local.entry(hold.name).or_insert(task);
             task.nodes += units;
@@ -68,43 +90,70 @@ fn look_at(pool: &Pool, instances: &[Instance], others: &Others<'_>) -> PoolSurv
     survey
 }
 
+/// Units of a host in which jobs run, of which others keep so many: ours have whole ones.
+fn used(pool: &Pool, instance: &Instance, others: &Others<'_>, kept: u32) -> u32 {
+    let slots = pool.slots_on(instance);
+    match pool.unit {
+        Unit::Slots(_) | Unit::Host => instance.used.div_ceil(slots),
+        Unit::Shared(_) => {
+            let theirs = others.jobs.iter().filter_map(|job| job.places.get(&instance.name));
+            kept + instance.used.saturating_sub(theirs.sum()) / slots
+        }
+    }
+}
+
 /// Others' holds on a queue instance, and how many units each takes from us. Two that share a
 /// unit are counted once, for the one that leaves it last.
-fn held(pool: &Pool, instance: &Instance, others: &Others<'_>) -> Vec<(SlotHold, u32)> {
+fn held(
+    pool: &Pool,
+    (instance, hosts): (&Instance, &HostResources),
+    others: &Others<'_>,
+) -> Vec<(SlotHold, u32)> {
     let (mut current, later): (Vec<SlotHold>, Vec<SlotHold>) =
-        holds(instance, others).into_iter().partition(|hold| hold.from <= others.now);
+        holds((instance, hosts), others).into_iter().partition(|hold| hold.from <= others.now);
     current.sort_by(|a, b| (b.until, &a.name).cmp(&(a.until, &b.name)));
-    let units = |used: u32| {
-        let rest = instance.slots.saturating_sub(used) / pool.slots_on(instance);
-        (instance.slots / pool.slots_on(instance)).saturating_sub(rest)
+    let whole = hosts.room(instance);
+    let units = |used: Room| {
+        let rest = pool.units_in(instance, whole.without(used));
+        pool.units_in(instance, whole).saturating_sub(rest)
     };
-    let mut used = 0_u32;
+    let mut used = Room::default();
     let mut all = Vec::new();
     for hold in current {
         let before = units(used);
-        used = used.saturating_add(hold.slots);
+        used = used.and(hold.room);
         let taken = units(used) - before;
         all.push((hold, taken));
     }
     all.extend(later.into_iter().map(|hold| {
-        let taken = units(hold.slots);
+        let taken = units(hold.room);
         (hold, taken)
     }));
     all.retain(|(_, taken)| *taken > 0);
     all
 }
 
-fn holds(instance: &Instance, others: &Others<'_>) -> Vec<SlotHold> {
+/// What a job has of a queue instance: its slots there, and its memory on the whole host.
+fn room_of(job: &GridEngineJob, (instance, hosts): (&Instance, &HostResources)) -> Room {
+    let here = |name: &str| name.split_once('@').is_some_and(|(_, host)| host == instance.host());
+    let on_host: u32 = job.places.iter().filter(|(name, _)| here(name)).map(|(_, it)| *it).sum();
+    Room {
+        slots: job.places.get(&instance.name).copied().unwrap_or(0),
+        memory: if on_host > 0 { hosts.memory_of(job, on_host) } else { 0 },
+    }
+}
+
+fn holds((instance, hosts): (&Instance, &HostResources), others: &Others<'_>) -> Vec<SlotHold> {
     let mut all = Vec::new();
     let mut inside: BTreeMap<&str, u32> = BTreeMap::new();
     for job in others.jobs {
-        let Some(slots) = job.places.get(&instance.name) else { continue };
+        let room = room_of(job, (instance, hosts));
         if let Some(reservation) = others.inside.get(&job.id) {
-            *inside.entry(reservation).or_default() += slots;
+            *inside.entry(reservation).or_default() += room.slots;
         }
         let from = job.since.unwrap_or(others.now).min(others.now);
         let until = from + job.limit.unwrap_or(FOR_EVER);
-        all.push(SlotHold { name: format!("job {}", job.id), slots: *slots, from, until });
+        all.push(SlotHold { name: format!("job {}", job.id), room, from, until });
     }
     for reservation in others.reservations {
         let Some(slots) = reservation.places.get(&instance.name) else { continue };
@@ -113,10 +162,11 @@ fn holds(instance: &Instance, others: &Others<'_>) -> Vec<SlotHold> {
         let (from, until) = (reservation.from, reservation.until);
         if until > others.now {
             let name = format!("reservation {}", reservation.id);
-            all.push(SlotHold { name, slots: slots.saturating_sub(used), from, until });
+            let room = Room { slots: slots.saturating_sub(used), memory: 0 };
+            all.push(SlotHold { name, room, from, until });
         }
     }
-    all.retain(|hold| hold.slots > 0);
+    all.retain(|hold| hold.room != Room::default());
     all
 }
 
@@ -127,6 +177,7 @@ mod tests {
 
     use super::*;
     use crate::site::gridengine::replies::Status;
+    use crate::site::size::UnitSize;
 
     fn pool(slots: u32) -> Pool {
         Pool::named("q", Unit::Slots(slots))
@@ -161,7 +212,8 @@ mod tests {
             inside: &inside.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
             now: Time(100),
         };
-        look(std::slice::from_ref(pool), &status.instances, &others).remove(0)
+        let hosts = HostResources::default();
+        look(std::slice::from_ref(pool), (&status.instances, &hosts), &others).remove(0)
     }
 
     #[test]
@@ -217,7 +269,68 @@ mod tests {
         );
     }
 
+    /// Memory of a job in another queue of the host counts, too.
+    #[test]
+    fn units_with_memory_are_what_slots_and_memory_leave() {
+        let pool = Pool::named("q", Unit::Shared(UnitSize { cores: 2, memory: 1_000 }));
+        let hosts = HostResources::counting(&[("h1", 6_500), ("h2", 4_000)]);
+        let mut large = job("1", &[("other@h1", 1)], Some(60));
+        large.requests = [("h_vmem".to_owned(), "3100M".to_owned())].into();
+        // Two slots of 100 MB each by default.
+        let small = job("2", &[("q@h1", 2)], Some(90));
+        let instances = [instance(1, 8, 2, ""), instance(2, 16, 6, "d"), instance(3, 8, 0, "")];
+        let others = Others {
+            jobs: &[&large, &small],
+            reservations: &[],
+            inside: &BTreeMap::new(),
+            now: Time(100),
+        };
+        let seen = look(&[pool.clone()], (&instances, &hosts), &others).remove(0);
+        // Four of h1 by slots; none of h3, which was not asked yet; of h2 what our tasks have still.
+        let unit = UnitSize { cores: 2, memory: 1_000 };
+        assert_eq!((seen.up, seen.size), (4 + 3, Some(Size::Shared { unit, most: 4 })));
+        // 200 MB leave 6.3 units and 3 by slots; with 3,100 MB more it is 3.2.
+        assert_eq!(seen.local["job 2"].nodes, 1);
+        assert!(!seen.local.contains_key("job 1"));
+        let wide = Pool::named("q", Unit::Shared(UnitSize { cores: 1, memory: 1_000 }));
+        let seen = look(&[wide], (&instances[..1], &hosts), &others).remove(0);
+        assert_eq!((seen.up, seen.local["job 1"].nodes), (6, 3));
+        let uncounted = look(&[pool], (&instances, &HostResources::default()), &others).remove(0);
+        assert_eq!((uncounted.up, uncounted.problem), (3, None), "what runs is there");
+    }
+
     proptest! {
+        /// The same where units have memory: at each moment the rest is what slots and memory allow.
+        #[test]
+        fn free_units_are_what_slots_and_memory_allow(
+            (slots, memory) in (0_u32..30, 0_u64..300),
+            (cores, each) in (1_u32..5, 1_u64..60),
+            used in prop::collection::vec((1_u32..6, 0_u64..50, 1_i64..6), 0..6),
+        ) {
+            let jobs = used.iter().enumerate().map(|(id, (slots, memory, end))| GridEngineJob {
+                requests: [("h_vmem".to_owned(), format!("{memory}M"))].into(),
+                ..job(&id.to_string(), &[("q@h1", *slots)], Some(60 + end))
+            });
+            let jobs: Vec<GridEngineJob> = jobs.collect();
+            let listed: Vec<&GridEngineJob> = jobs.iter().collect();
+            let (reservations, inside, now) = ([], BTreeMap::new(), Time(100));
+            let others = Others { jobs: &listed, reservations: &reservations, inside: &inside, now };
+            let hosts = HostResources::counting(&[("h1", memory)]);
+            let unit = UnitSize { cores, memory: each };
+            let pool = Pool::named("q", Unit::Shared(unit));
+            let seen = look(&[pool], (&[instance(1, slots, 0, "")], &hosts), &others).remove(0);
+            for at in 150..157 {
+                let runs = |end: i64| 90 + 60 + end > at;
+                let left = used.iter().filter(|(_, _, end)| runs(*end));
+                let (taken, mb) = left.fold((0, 0), |(slots, mb), (more, each, _)| {
+                    (slots + more, mb + each * u64::from(*more))
+                });
+                let free = unit.within(slots.saturating_sub(taken), memory.saturating_sub(mb));
+                let local = seen.local.values().filter(|task| task.until > Time(at));
+                prop_assert_eq!(seen.up - local.map(|task| task.nodes).sum::<u32>(), free);
+            }
+        }
+
         /// Whatever others use of a host, what is left for us are its free slots in whole units.
         #[test]
         fn free_units_are_what_fits(total in 0_u32..40, unit in 1_u32..9, used in prop::collection::vec(1_u32..9, 0..6)) {

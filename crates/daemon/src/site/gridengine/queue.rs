@@ -3,14 +3,15 @@
 use tradewind_model::Time;
 
 use super::replies::{GridEngineJob, Instance};
-use super::settings::Pool;
+use super::resources::HostResources;
+use super::settings::{Pool, Unit};
 use crate::site::queued::{Blocked, QueuedJob, WaitingJobs, limit_of, name_of, shown, tasks};
 
 /// All of `jobs` that wait for slots of the pools; whether nodes are kept free for one, `reserves`
 /// says.
 pub(super) fn of(
     pools: &[Pool],
-    instances: &[Instance],
+    cluster: (&[Instance], &HostResources),
     jobs: &[&GridEngineJob],
     reserves: impl Fn(&GridEngineJob) -> bool,
 ) -> WaitingJobs {
@@ -19,15 +20,31 @@ pub(super) fn of(
     // Of equals, the lower number comes first.
     waiting.sort_by_cached_key(|job| job.id.split('.').next()?.parse::<u64>().ok());
     let queued = waiting.into_iter().filter_map(|job| {
-        Some(QueuedJob { reserves: reserves(job), ..queued(job, pools, instances)? })
+        Some(QueuedJob { reserves: reserves(job), ..queued(job, pools, cluster)? })
     });
     WaitingJobs::by_priority(queued.map(|job| (0, job)).collect())
 }
 
-fn queued(job: &GridEngineJob, all: &[Pool], instances: &[Instance]) -> Option<QueuedJob> {
+/// Units that the job will take; of what is not known of hosts, as if they had enough.
+fn units(
+    job: &GridEngineJob,
+    pool: &Pool,
+    (instances, hosts): (&[Instance], &HostResources),
+) -> u32 {
+    match pool.unit {
+        Unit::Shared(unit) => unit.covering(job.slots, hosts.memory_of(job, job.slots)),
+        Unit::Slots(_) | Unit::Host => job.slots.div_ceil(pool.slots(instances).unwrap_or(1)),
+    }
+}
+
+fn queued(
+    job: &GridEngineJob,
+    all: &[Pool],
+    cluster: (&[Instance], &HostResources),
+) -> Option<QueuedJob> {
     let own = || all.iter().enumerate().filter(|(_, pool)| pool.is_asked_by(job));
     let pools: Vec<usize> = own().map(|(place, _)| place).collect();
-    let units = own().map(|(_, pool)| job.slots.div_ceil(pool.slots(instances).unwrap_or(1)));
+    let units = own().map(|(_, pool)| units(job, pool, cluster));
     let nodes = units.max()?.max(1);
     let (limit, is_capped) = limit_of(job.limit);
     let tasks = tasks(&job.tasks);
@@ -66,7 +83,6 @@ mod tests {
     use tradewind_model::Span;
 
     use super::*;
-    use crate::site::gridengine::settings::Unit;
 
     #[test]
     fn waiting_jobs_are_listed_by_priority_in_units_of_the_pool() {
@@ -85,7 +101,12 @@ mod tests {
         let array =
             GridEngineJob { tasks: "5-9:1".to_owned(), limit: None, ..job("2.5-9:1", "qw", 3, 7) };
         let jobs = [job("1", "hqw", 5, 5), array, after, elsewhere, job("6", "Eqw", 1, 1)];
-        let queue = of(&[pool], &[], &jobs.iter().collect::<Vec<_>>(), |job| job.slots > 4);
+        let queue = of(
+            &[pool],
+            (&[], &HostResources::default()),
+            &jobs.iter().collect::<Vec<_>>(),
+            |job| job.slots > 4,
+        );
         let told = queue.jobs.iter().map(|it| (it.name.as_str(), it.nodes, it.tasks, &it.blocked));
         let after = Blocked::Dependency(vec!["1".to_owned()]);
         let wanted = [
@@ -100,6 +121,11 @@ mod tests {
             queue.jobs.iter().map(|it| it.reserves).collect::<Vec<_>>(),
             [false, true, false, false]
         );
+        let unit = crate::site::size::UnitSize { cores: 2, memory: 100 };
+        let pools = [Pool::named("q", Unit::Shared(unit))];
+        let hosts = HostResources::counting(&[]);
+        let large = of(&pools, (&[], &hosts), &[&job("7", "qw", 4, 1)], |_| false);
+        assert_eq!(large.jobs[0].nodes, 4, "its memory is that of four units");
         assert!(first.is_capped && first.pools == [0] && !queue.jobs[1].is_capped);
     }
 }

@@ -12,6 +12,9 @@ use tradewind_model::{Span, Time};
 
 use crate::site::queued::MAX_DEPENDENCIES;
 
+/// So many requests of a job are read.
+const MAX_REQUESTS: usize = 64;
+
 /// Of `qstat -f -r -u '*' -s prs -xml`: one moment of the whole cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Status {
@@ -65,6 +68,8 @@ pub(super) struct GridEngineJob {
     pub places: BTreeMap<String, u32>,
     /// How long it may run; `None`: for ever.
     pub limit: Option<Span>,
+    /// What it asks for by `-l`: amounts of complexes, as they were written.
+    pub requests: BTreeMap<String, String>,
     /// Queues that it asks for; none: any will do.
     pub queues: Vec<String>,
     /// Of all its hosts together; of a range, the minimum.
@@ -151,9 +156,11 @@ fn job(node: Node<'_, '_>) -> Result<GridEngineJob, String> {
         Ok(task) => format!("{id}.{task}"),
         Err(_) => id.to_owned(),
     };
-    let limit = children(node, "hard_request")
-        .find(|request| request.attribute("name") == Some("h_rt"))
-        .and_then(|request| request.text()?.trim().parse().ok().map(Span));
+    let requests: BTreeMap<String, String> = children(node, "hard_request")
+        .filter_map(|one| Some((one.attribute("name")?.to_owned(), one.text()?.trim().to_owned())))
+        .take(MAX_REQUESTS)
+        .collect();
+    let limit = requests.get("h_rt").and_then(|text| text.parse().ok().map(Span));
     // The short form of the name is cut in some versions.
     let name = text(node, "full_job_name").or_else(|_| text(node, "JB_name"))?;
     let since = text(node, "JAT_start_time").ok();
@@ -167,6 +174,7 @@ fn job(node: Node<'_, '_>) -> Result<GridEngineJob, String> {
         since: since.map(time).transpose()?,
         places: BTreeMap::new(),
         limit,
+        requests,
         queues: all("hard_req_queue").collect(),
         slots: number(node, "slots").unwrap_or(1),
         priority: text(node, "JAT_prio").ok().and_then(decimal),

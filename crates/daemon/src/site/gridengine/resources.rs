@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::cluster::GridEngineCluster;
-use super::replies::Instance;
-use super::settings::{Pool, Unit};
+use super::replies::{GridEngineJob, Instance};
+use super::settings::{Pool, Room, Unit};
 use crate::site::SiteError;
 use crate::site::managed::driver::Base;
 use crate::site::resources::{Resources, generic};
@@ -42,6 +42,8 @@ struct Complex {
     shortcut: String,
     is_memory: bool,
     counted: Counted,
+    /// What a job takes that does not ask for it, as it is written.
+    default: String,
 }
 
 /// The cluster's complexes and hosts.
@@ -111,11 +113,13 @@ impl HostResources {
         nodes: u32,
         unit: (Unit, u32),
     ) -> Result<Vec<String>, String> {
-        let mut words = Vec::new();
         let nodes = u64::from(nodes.max(1));
+        let mut words = self.of_units(nodes, unit.0)?;
         for (name, value) in options {
             let name = name.trim_start_matches('-');
             match name {
+                // Whole units have it.
+                "mem" | "mem-per-cpu" if matches!(unit.0, Unit::Shared(_)) => {}
                 "mem" | "mem-per-cpu" => {
                     words.extend(self.memory(nodes, unit, (name, value))?);
                 }
@@ -132,6 +136,46 @@ impl HostResources {
         Ok(words)
     }
 
+    /// The word for the memory of so many units, if units have any.
+    ///
+    /// # Errors
+    /// If the cluster does not count memory, for people.
+    pub(super) fn of_units(&self, nodes: u64, unit: Unit) -> Result<Vec<String>, String> {
+        let Unit::Shared(size) = unit else { return Ok(Vec::new()) };
+        let complex = self.counted_memory().ok_or_else(uncounted)?;
+        let amount = match complex.counted {
+            Counted::Slot | Counted::Host => size.memory / u64::from(size.cores.max(1)),
+            Counted::Job => size.memory.saturating_mul(nodes),
+        };
+        Ok(vec![format!("{}={amount}M", complex.name)])
+    }
+
+    /// Why units of this pool cannot have memory, if the cluster was asked.
+    pub(super) fn problem(&self, pool: &Pool) -> Option<String> {
+        let is_shared = matches!(pool.unit, Unit::Shared(_));
+        let is_bad = is_shared && !self.is_unknown() && self.counted_memory().is_none();
+        is_bad.then(uncounted)
+    }
+
+    /// What the queue instance has, as far as its host was asked.
+    pub(super) fn room(&self, instance: &Instance) -> Room {
+        let memory = self.hosts.get(instance.host()).map_or(0, |(_, has)| has.memory);
+        Room { slots: instance.slots, memory }
+    }
+
+    /// Megabytes that a job takes on a host where it has so many slots, rounded up. Of an amount that the
+    /// job takes once, it is not known on which of its hosts: it counts on each.
+    pub(super) fn memory_of(&self, job: &GridEngineJob, slots: u32) -> u64 {
+        let Some(complex) = self.counted_memory() else { return 0 };
+        let asked = job.requests.get(&complex.name).or_else(|| job.requests.get(&complex.shortcut));
+        let amount = u128::from(bytes(asked.unwrap_or(&complex.default)));
+        let all = match complex.counted {
+            Counted::Slot => amount * u128::from(slots),
+            Counted::Job | Counted::Host => amount,
+        };
+        u64::try_from(all.div_ceil(1 << 20)).unwrap_or(u64::MAX)
+    }
+
     fn memory(
         &self,
         nodes: u64,
@@ -143,7 +187,7 @@ impl HostResources {
             // All of a node: it has it if it is a whole host.
             return match unit {
                 Unit::Host => Ok(None),
-                Unit::Slots(_) => Err(format!("`{name}={value}`: tasks share hosts here")),
+                _ => Err(format!("`{name}={value}`: tasks share hosts here")),
             };
         }
         let complex = self.of_memory().ok_or_else(|| {
@@ -217,6 +261,11 @@ impl HostResources {
         MEMORY.into_iter().filter_map(|name| self.complex(name)).find(is_kept)
     }
 
+    /// The same, if what is taken of it is counted.
+    fn counted_memory(&self) -> Option<&Complex> {
+        self.of_memory().filter(|one| one.counted != Counted::Host)
+    }
+
     /// The complex of a generic resource of Slurm's kind: that of the same name, unless the options
     /// name one.
     fn of_generic(&self, name: &str) -> Option<&Complex> {
@@ -259,6 +308,18 @@ impl HostResources {
     }
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+impl HostResources {
+    /// Hosts with so many megabytes each, where each slot takes what it asks for, or 100 MB.
+    pub(super) fn counting(hosts: &[(&str, u64)]) -> HostResources {
+        let complexes = read_complexes("h_vmem hv MEMORY <= YES YES 100M 0");
+        let has = |memory| (Instant::now(), Resources { memory, ..Resources::default() });
+        let hosts = hosts.iter().map(|(host, memory)| ((*host).to_owned(), has(*memory)));
+        let complexes = Some((Instant::now(), complexes));
+        HostResources { complexes, hosts: hosts.collect(), ..HostResources::default() }
+    }
+}
+
 /// Options of a site that are no options of `qsub`, but name complexes.
 pub(super) const OPTIONS: [&str; 2] = ["mem", "gpu"];
 
@@ -268,7 +329,8 @@ pub(super) const OPTIONS: [&str; 2] = ["mem", "gpu"];
 fn read_complexes(text: &str) -> Vec<Complex> {
     let one = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [name, shortcut, kind, "<=", "YES" | "FORCED", consumed, ..] = words.as_slice() else {
+        let [name, shortcut, kind, "<=", "YES" | "FORCED", consumed, rest @ ..] = words.as_slice()
+        else {
             return None;
         };
         let is_memory = match *kind {
@@ -282,9 +344,15 @@ fn read_complexes(text: &str) -> Vec<Complex> {
             _ => Counted::Host,
         };
         let (name, shortcut) = ((*name).to_owned(), (*shortcut).to_owned());
-        Some(Complex { name, shortcut, is_memory, counted })
+        let default = rest.first().map_or("0", |text| text).to_owned();
+        Some(Complex { name, shortcut, is_memory, counted, default })
     };
     text.lines().filter(|line| !line.starts_with('#')).filter_map(one).collect()
+}
+
+fn uncounted() -> String {
+    let names = MEMORY.join(", ");
+    format!("memory of units: no complex for memory is `consumable` (`qconf -sc`: {names})")
 }
 
 /// As people write memory for Slurm: without a unit megabytes.
@@ -295,9 +363,14 @@ fn with_unit(value: &str) -> String {
     }
 }
 
-/// An amount of memory as Grid Engine writes it, in whole mebibytes: `24032.007812M`, `8G`, `512`
-/// (bytes); small letters are powers of 1000. 0 if it is none.
+/// An amount of memory as Grid Engine writes it, in whole mebibytes; 0 if it is none.
 fn mebibytes(text: &str) -> u64 {
+    bytes(text) >> 20
+}
+
+/// An amount of memory as Grid Engine writes it: `24032.007812M`, `8G`, `512` (bytes); small letters are
+/// powers of 1000. 0 if it is none.
+fn bytes(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
@@ -316,12 +389,13 @@ fn mebibytes(text: &str) -> u64 {
         _ => return 0,
     };
     let bytes = u128::from(thousandths) * u128::from(bytes) / 1_000;
-    u64::try_from(bytes >> 20).unwrap_or(u64::MAX)
+    u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site::size::UnitSize;
 
     const COMPLEXES: &str = "\
 #name               shortcut   type        relop   requestable consumable default  urgency
@@ -346,10 +420,12 @@ slots               s          INT         <=      YES         YES        1     
     }
 
     fn counted() -> String {
-        COMPLEXES.replace(
-            "h_vmem     MEMORY      <=      YES         NO",
-            "h_vmem     MEMORY      <=      YES         YES",
-        )
+        counted_as("YES")
+    }
+
+    fn counted_as(how: &str) -> String {
+        let before = "h_vmem     MEMORY      <=      YES         ";
+        COMPLEXES.replace(&format!("{before}NO"), &format!("{before}{how}"))
     }
 
     /// What is asked for by one option.
@@ -411,6 +487,44 @@ slots               s          INT         <=      YES         YES        1     
         ] {
             assert_eq!(asked(known, nodes, unit, option).unwrap(), words, "{option:?}");
         }
+    }
+
+    #[test]
+    fn units_have_the_memory_that_was_bought() {
+        let unit = Unit::Shared(UnitSize { cores: 4, memory: 16_000 });
+        let (counted, plain) = (known(&counted(), &[]), known(COMPLEXES, &[]));
+        for option in [("qos", "low"), ("mem", "1G"), ("mem-per-cpu", "0")] {
+            assert_eq!(
+                asked(&counted, 2, (unit, 4), option).unwrap(),
+                "h_vmem=4000M",
+                "{option:?}"
+            );
+        }
+        let once = known(&counted_as("JOB"), &[]);
+        assert_eq!(once.of_units(3, unit).unwrap(), ["h_vmem=48000M"]);
+        let refused = asked(&plain, 1, (unit, 4), ("qos", "low")).unwrap_err();
+        assert!(refused.contains("`consumable`"), "{refused}");
+        assert_eq!(plain.of_units(1, Unit::Host).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_job_takes_what_it_asks_for_or_the_default() {
+        let hosts = HostResources::counting(&[]);
+        let memory = |requests: &[(&str, &str)], slots| {
+            let pairs = requests.iter().map(|(name, amount)| (*name, *amount));
+            let requests = pairs.map(|(name, amount)| (name.to_owned(), amount.to_owned()));
+            let job = GridEngineJob { requests: requests.collect(), ..GridEngineJob::default() };
+            hosts.memory_of(&job, slots)
+        };
+        assert_eq!(memory(&[("h_vmem", "1.5G"), ("h_rt", "9")], 3), 4_608);
+        assert_eq!(memory(&[("hv", "1000000")], 3), 3, "rounded up in sum");
+        assert_eq!((memory(&[], 3), memory(&[("h_vmem", "x")], 3)), (300, 0));
+        let once = known(&counted_as("JOB"), &[]);
+        let job = GridEngineJob {
+            requests: [("h_vmem".to_owned(), "2G".to_owned())].into(),
+            ..GridEngineJob::default()
+        };
+        assert_eq!((once.memory_of(&job, 3), known(COMPLEXES, &[]).memory_of(&job, 3)), (2_048, 0));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tradewind_model::{Span, Time};
 
 use super::cluster::GridEngineCluster;
 use super::replies::GridEngineJob;
-use super::settings::{Pool, Unit};
+use super::settings::Pool;
 use crate::site::limits::{Limits, PoolLimits};
 use crate::site::managed::driver::Base;
 use crate::site::queued::{MAX_LIMIT, QueueRule};
@@ -139,8 +139,7 @@ impl KnownRule {
 /// How many units of the pool a job may have: one without a parallel environment, and with one as many as
 /// it has slots for. Of whole hosts it is not known how many slots they have.
 fn widest(base: &Base, pool: &Pool) -> PoolLimits {
-    let Unit::Slots(unit) = pool.unit else { return PoolLimits::default() };
-    let unit = unit.max(1);
+    let Some(unit) = pool.unit.slots() else { return PoolLimits::default() };
     let nodes = match &pool.environment {
         None if unit == 1 => Some((1, "no parallel environment (`pe` of `options`)".to_owned())),
         None => None,

@@ -6,6 +6,7 @@ use super::replies::{GridEngineJob, Instance};
 use super::resources;
 use crate::site::PoolSetup;
 use crate::site::managed::driver::ManagedSettings;
+use crate::site::size::UnitSize;
 use crate::site::slurm::hostlist;
 
 /// The queue of a fresh installation.
@@ -38,8 +39,47 @@ pub(super) struct Pool {
 pub(super) enum Unit {
     /// So many slots of one host, at least 1. Tasks share hosts.
     Slots(u32),
+    /// So many slots of one host with so much of its memory. Tasks share hosts.
+    Shared(UnitSize),
     /// A host with all slots that it has in the queue; the same number at each host of a pool.
     Host,
+}
+
+impl Unit {
+    /// Slots of a unit, at least 1; `None`: all that its host has.
+    pub(super) fn slots(self) -> Option<u32> {
+        match self {
+            Unit::Slots(slots) => Some(slots.max(1)),
+            Unit::Shared(unit) => Some(unit.cores.max(1)),
+            Unit::Host => None,
+        }
+    }
+}
+
+/// Slots and memory of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Room {
+    pub slots: u32,
+    /// Megabytes.
+    pub memory: u64,
+}
+
+impl Room {
+    /// Both together.
+    pub(super) fn and(self, other: Room) -> Room {
+        Room {
+            slots: self.slots.saturating_add(other.slots),
+            memory: self.memory.saturating_add(other.memory),
+        }
+    }
+
+    /// What is left beside `used`.
+    pub(super) fn without(self, used: Room) -> Room {
+        Room {
+            slots: self.slots.saturating_sub(used.slots),
+            memory: self.memory.saturating_sub(used.memory),
+        }
+    }
 }
 
 /// The pools of a configured site.
@@ -51,9 +91,7 @@ pub(super) fn pools(settings: &ManagedSettings) -> Result<Vec<Pool>, String> {
     let unit = match cluster.unit {
         cluster::NodeUnit::Node => Unit::Host,
         cluster::NodeUnit::Cores(cores) => Unit::Slots(cores),
-        cluster::NodeUnit::Shared { .. } => {
-            return Err("`unit`: memory of units is for Slurm; write `cores:N`".to_owned());
-        }
+        cluster::NodeUnit::Shared { cores, memory } => Unit::Shared(UnitSize { cores, memory }),
         cluster::NodeUnit::Gpu => return Err("`unit`: Grid Engine has slots, no GPUs".to_owned()),
     };
     let environment = cluster.options.iter().find(|(name, _)| name == ENVIRONMENT);
@@ -95,18 +133,20 @@ pub(super) fn options(all: &[(String, String)]) -> Result<Vec<String>, String> {
 impl Pool {
     /// Slots of a unit on this host, at least 1.
     pub(super) fn slots_on(&self, instance: &Instance) -> u32 {
-        match self.unit {
-            Unit::Slots(slots) => slots.max(1),
-            Unit::Host => instance.slots.max(1),
-        }
+        self.unit.slots().unwrap_or(instance.slots.max(1))
     }
 
     /// Slots of a unit, at least 1; `None`: none of the pool's hosts is there to tell.
     pub(super) fn slots(&self, instances: &[Instance]) -> Option<u32> {
         let own = instances.iter().filter(|instance| self.has(instance));
+        self.unit.slots().or_else(|| own.map(|instance| self.slots_on(instance)).max())
+    }
+
+    /// Units of this host in so many of its slots and so much of its memory.
+    pub(super) fn units_in(&self, instance: &Instance, room: Room) -> u32 {
         match self.unit {
-            Unit::Slots(slots) => Some(slots.max(1)),
-            Unit::Host => own.map(|instance| self.slots_on(instance)).max(),
+            Unit::Shared(unit) => unit.within(room.slots, room.memory),
+            Unit::Slots(_) | Unit::Host => room.slots / self.slots_on(instance),
         }
     }
 

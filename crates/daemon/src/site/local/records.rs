@@ -1,8 +1,9 @@
 //! What is written into a task's folder, and how: whole or not at all.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
@@ -176,6 +177,9 @@ pub(super) struct EndRecord {
     pub exit: Exit,
 }
 
+/// Bytes that are reserved for a record.
+const ROOM: usize = 256;
+
 /// A task's folder: names of what is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Folder(pub PathBuf);
@@ -275,6 +279,26 @@ impl Folder {
         sync_folder(&self.0)
     }
 
+    /// Room for a record that will be needed, though the disk may be full by then. Until it is
+    /// [filled](Folder::fill) there is no record, as [`Folder::read_note`] sees it.
+    pub(super) fn reserve(&self, name: &str) -> io::Result<()> {
+        write_synced(&self.path(name), &[b' '; ROOM], 0o600)?;
+        sync_folder(&self.0)
+    }
+
+    /// Writes a record into the room that was [reserved](Folder::reserve) for it, on disk when this
+    /// returns. File systems that write in place need no space for it.
+    pub(super) fn fill<T: Serialize>(&self, name: &str, record: &T) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(record)?;
+        if bytes.len() > ROOM {
+            return Err(io::Error::other(format!("{name} is longer than its room")));
+        }
+        bytes.resize(ROOM, b' ');
+        let file = OpenOptions::new().write(true).open(self.path(name))?;
+        file.write_all_at(&bytes, 0)?;
+        file.sync_all()
+    }
+
     /// Writes the record if there is none; `false`: there is one.
     pub(super) fn write_once<T: Serialize>(&self, name: &str, record: &T) -> io::Result<bool> {
         let draft = self.draft(name, record)?;
@@ -336,6 +360,21 @@ mod tests {
         folder.note(Folder::PLACED, &7).unwrap();
         folder.write(Folder::STARTED, &8).unwrap();
         assert_eq!(folder.read::<i32>(Folder::STARTED).unwrap(), Some(8));
+    }
+
+    #[test]
+    fn a_reserved_record_is_filled_where_no_file_can_be_made() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let folder = Folder(folder.path().to_owned());
+        folder.reserve(Folder::STARTED).unwrap();
+        assert_eq!(folder.read_note::<i32>(Folder::STARTED).unwrap(), None);
+        let draft = format!(".{}.{}", Folder::STARTED, std::process::id());
+        fs::create_dir(folder.path(&draft)).unwrap();
+        assert!(folder.write(Folder::STARTED, &8).is_err());
+        folder.fill(Folder::STARTED, &8).unwrap();
+        assert_eq!(folder.read::<i32>(Folder::STARTED).unwrap(), Some(8));
+        assert!(folder.fill(Folder::STARTED, &"long".repeat(ROOM)).is_err());
+        assert!(folder.fill(Folder::ENDED, &8).is_err(), "nothing is reserved");
     }
 
     #[test]

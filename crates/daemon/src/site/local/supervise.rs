@@ -92,6 +92,8 @@ fn run(folder: &Folder) -> io::Result<()> {
         finish(folder, &never());
         return Ok(());
     };
+    // Without room for what is needed once it runs, it does not begin.
+    folder.reserve(Folder::STARTED)?;
     let supervisor = rustix::process::getpid().as_raw_nonzero().get();
     if !folder.write_once(Folder::BEGUN, &Begun { boot: processes::boot(), supervisor })? {
         return Ok(());
@@ -305,7 +307,9 @@ fn watch(
     let started = Started { pid, born, since: since_ms.div_euclid(1_000), began: Some(since_ms) };
     // Without this record the task is seen as waiting; its end is reported all the same. It is on disk
     // before the task is reported: after a power failure, what ran must not look as if it never began.
-    let _ = folder.write(Folder::STARTED, &started);
+    // A disk that is full by now has room for it, unless it is one that never writes in place.
+    let _ =
+        folder.fill(Folder::STARTED, &started).or_else(|_| folder.write(Folder::STARTED, &started));
     let reaper = thread::Builder::new().spawn(move || reap(&sender));
     let limit = began + Duration::from_secs(sheet.limit.try_into().unwrap_or(0));
     let due = Due {

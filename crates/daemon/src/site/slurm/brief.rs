@@ -73,7 +73,8 @@ fn job(row: &[&str]) -> Option<SlurmJob> {
         is_held: *priority == "0",
         ..SlurmJob::default()
     };
-    let asked = job.is_waiting().then(|| self::asked(priority, asked)).flatten();
+    let is_asked = job.is_waiting() || job.is_over();
+    let asked = is_asked.then(|| self::asked(priority, asked)).flatten();
     Some(SlurmJob { asked: asked.map(Box::new), ..job })
 }
 

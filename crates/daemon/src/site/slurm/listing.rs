@@ -50,7 +50,7 @@ pub(in crate::site) struct SlurmJob {
     /// A job of higher priority takes its nodes, or has taken them: it was told so, and may have had
     /// some time left.
     pub is_preempted: bool,
-    /// What it asks for, if it waits.
+    /// What it asks for, if it waits, or asked for, if it is over.
     pub asked: Option<Box<AskedNodes>>,
 }
 
@@ -223,8 +223,8 @@ fn job(raw: &RawJob) -> SlurmJob {
         let gpus = resource(&wanted, "gres/gpu").and_then(|count| count.parse().ok());
         job.memory = resource(&wanted, "mem").map_or(0, megabytes);
         job.gpus = gpus.unwrap_or(0);
-        job.asked = Some(Box::new(asked(raw)));
     }
+    job.asked = (job.is_waiting() || job.is_over()).then(|| Box::new(asked(raw)));
     job
 }
 

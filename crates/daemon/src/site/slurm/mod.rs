@@ -55,7 +55,7 @@ use super::managed::spool::Trace;
 use super::managed::tickets::{Ticket, tag_in};
 use super::managed::tool::{Call, CommandOutput, Who};
 use super::observed::Observed;
-use super::queued::WaitingJobs;
+use super::queued::{EndedJob, WaitingJobs};
 use super::{Aside, Finding, Order, PoolSurvey, Seen, Site, SiteError, Tag};
 
 /// What `sbatch` and its like say if the controller did not answer.
@@ -332,6 +332,10 @@ impl Manager for Controller {
         // How partitions are ordered is read with the limits, rarely.
         self.limits_now(base);
         self.queue_of(base, view)
+    }
+
+    fn ended(&self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> Vec<EndedJob> {
+        self.ended_of(base, view)
     }
 
     fn strays(&self, base: &Base, jobs: &[SlurmJob]) -> Vec<(Tag, Seen)> {

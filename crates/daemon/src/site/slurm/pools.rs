@@ -57,6 +57,11 @@ impl SlurmJob {
         WAITING.contains(&self.state.as_str()) || self.is_unknown() && self.nodes.is_empty()
     }
 
+    /// Whether it has ended.
+    pub(super) fn is_over(&self) -> bool {
+        OVER.contains(&self.state.as_str())
+    }
+
     /// Whether its state is one that this program does not know: then it holds the nodes that are
     /// listed with it, and waits if there are none.
     pub(super) fn is_unknown(&self) -> bool {

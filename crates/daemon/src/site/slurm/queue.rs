@@ -16,7 +16,7 @@ use crate::site::local::records::now;
 use crate::site::managed::driver::{Base, Manager};
 use crate::site::managed::tickets::tag_in;
 use crate::site::queued::{
-    Blocked, OrderKey, QueuedJob, WaitingJobs, limit_of, name_of, shown, tasks,
+    Blocked, EndedJob, OrderKey, QueuedJob, WaitingJobs, limit_of, name_of, shown, tasks,
 };
 use crate::site::{Finding, Tag, Verdict};
 
@@ -73,6 +73,23 @@ impl Controller {
             queue.notes.push(HIDDEN.to_owned());
         }
         queue
+    }
+
+    /// See [`Manager::ended`](crate::site::managed::driver::Manager::ended). A job that was cancelled
+    /// while it waited had no nodes, though Slurm says that it started.
+    pub(super) fn ended_of(&self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> Vec<EndedJob> {
+        let places: Vec<QueuePool<'_>> =
+            base.members.iter().map(|members| QueuePool::of(&self.nodes, members)).collect();
+        let ended = view.jobs.iter().zip(view.ours).filter(|(job, is_ours)| {
+            let had_nodes = !job.nodes.is_empty() && 0 < job.start && job.start <= job.end;
+            job.is_over() && had_nodes && !**is_ours
+        });
+        let ended = ended.filter_map(|(job, _)| {
+            let asked = job.asked.as_deref()?;
+            let known = queued(job, asked, &places, base.cluster.unit)?;
+            Some(EndedJob { job: known, start: Time(job.start), end: Time(job.end) })
+        });
+        ended.collect()
     }
 
     /// Tasks of the market that wait, by what Slurm orders them.

@@ -9,6 +9,8 @@
 //! A file has its name when it is complete and synced, and is never changed then.
 
 mod cutoff;
+#[cfg(feature = "fuzzing")]
+mod fuzzing;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -22,6 +24,8 @@ use super::chain::{Digest, JournalEnd};
 use super::{Origin, StoreError};
 
 pub use cutoff::{ArchiveCutoff, Cover};
+#[cfg(feature = "fuzzing")]
+pub use fuzzing::fuzzed;
 pub use reader::SegmentReader;
 pub use writer::pack;
 pub(super) use writer::write;

@@ -71,7 +71,7 @@ impl SegmentReader {
         noted_as(segment, SegmentReader::begin_with(path, bytes, origin, segment.first)?)
     }
 
-    fn begin_with(
+    pub(super) fn begin_with(
         path: PathBuf,
         file: Box<dyn Read + Send>,
         origin: &Origin,
@@ -137,7 +137,7 @@ impl SegmentReader {
     }
 
     /// The row as it stands there, and the beginning of its digest.
-    fn read(&mut self, seq: u64) -> Result<(Row, String), String> {
+    pub(super) fn read(&mut self, seq: u64) -> Result<(Row, String), String> {
         let line = line(&mut self.text).map_err(|wrong| unreadable(&wrong))?;
         let line = String::from_utf8(line).map_err(|_| DAMAGED.to_owned())?;
         let mut words = line.split(' ');

@@ -21,7 +21,7 @@ impl<N: Transport> AutonomousSites<N> {
             Event::Submitted { job, demand } if moment.market.waits(*job) => {
                 self.submitted(moment, *job, demand);
             }
-            Event::Submitted { .. } => {}
+            Event::Submitted { .. } | Event::Noticed { .. } => {}
             Event::Traded { job, .. } => self.traded(moment, *job),
             Event::Started { job, .. } => self.started(moment, *job),
             Event::Lined { job } | Event::Cancelled { job } | Event::Refused { job } => {

@@ -155,6 +155,24 @@ impl Holds {
         self.clean();
     }
 
+    /// A job gives back at `leaves` what it would have held for longer; `back` gets each of its holds
+    /// as it was.
+    pub(super) fn shorten(&mut self, job: JobId, leaves: Time, mut back: impl FnMut(Hold)) {
+        let Some(first) = self.first(job) else { return };
+        let mut index = self.jobs[first];
+        while index != NONE {
+            let slot = &mut self.slots[index as usize];
+            let next = slot.next;
+            if leaves < slot.hold.end {
+                back(slot.hold);
+                slot.hold.end = leaves;
+                self.expect(leaves, job, index);
+            }
+            index = next;
+        }
+        self.clean();
+    }
+
     /// Drops from the front what is not true any more.
     fn clean(&mut self) {
         while let Some(Reverse(first)) = self.due.peek()
@@ -205,10 +223,11 @@ impl Holds {
 
 /// What a running job has of each pool.
 pub(super) fn of_job(market: &Market, job: &Running<'_>, now: Time) -> impl Iterator<Item = Hold> {
-    let (start, demand) = (job.start, job.demand);
+    let (start, demand, notice) = (job.start, job.demand, job.notice());
     job.shares().map(move |share| {
         let pool = market.pools().pool(share.pool);
         let end = start + expected_length(pool, demand, now - start);
+        let end = notice.map_or(end, |it| end.min(it.leaves.max(now + Span(1))));
         let memory = demand.terms().memory.unwrap_or(0).saturating_mul(share.nodes);
         Hold { share, memory, start, length: pool.length_of(demand), end }
     })

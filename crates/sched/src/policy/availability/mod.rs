@@ -198,6 +198,17 @@ impl<C: Capacity> Availability<C> {
         self.upset = true;
     }
 
+    /// A job leaves its nodes at that moment, if it has not ended before.
+    fn noticed(&mut self, job: JobId, leaves: Time) {
+        let Availability { free, running, opened, .. } = self;
+        let leaves = leaves.max(free.now() + Span(1));
+        running.shorten(job, leaves, |Hold { share, memory, end, .. }| {
+            let taken = Taken { share, memory, from: leaves, until: end };
+            free.give(taken);
+            opened.push(taken);
+        });
+    }
+
     /// Nodes will be missing.
     pub(super) fn announced(&mut self, id: OutageId, what: Outage, now: Time) {
         self.advance(now);
@@ -286,6 +297,7 @@ impl<C: Capacity> Availability<C> {
                 Event::Ended { job } => _ = self.release(*job, None, now),
                 Event::Released { job, pool } => _ = self.release(*job, Some(*pool), now),
                 Event::Interrupted { job } => self.interrupted(*job, now),
+                Event::Noticed { job, leaves } => self.noticed(*job, *leaves),
                 Event::Announced { closure, what } => self.announced(*closure, *what, now),
                 Event::Closed { closure } => self.closed(*closure, now),
                 Event::Reopened { closure } => _ = self.reopened(*closure, now),

@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Profile, Time};
 
-use super::availability::{Availability, News};
+use super::availability::{Availability, News, Taken};
 use super::order::Ranking;
 use super::{Policy, Promise, UserShare, inbox};
 pub(super) use line::Line;
@@ -259,6 +259,11 @@ impl Policy for Backfill {
     fn reservation(&self, job: JobId) -> Option<Time> {
         self.line.find(job)?.reserved
     }
+
+    fn reserved(&self) -> Vec<(JobId, Taken)> {
+        let of = |it: &Waiting| Some((it.rank.job, it.taken(it.reserved?)));
+        self.line.iter().filter_map(of).collect()
+    }
 }
 
 /// What happens to [`Backfill`] where its rule does not do any more.
@@ -297,6 +302,7 @@ fn may_free(event: &Event) -> bool {
         | Event::Priced { .. } => false,
         Event::Ended { .. }
         | Event::Interrupted { .. }
+        | Event::Noticed { .. }
         | Event::Lined { .. }
         | Event::Started { .. }
         | Event::Cancelled { .. }

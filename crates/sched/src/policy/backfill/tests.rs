@@ -49,7 +49,9 @@ fn replay(drawn: &[Drawn], policy: &mut Backfill, mut look: impl FnMut(&Backfill
                     ends.insert((now + runs[job.index()], job));
                 }
                 Command::Wake { at } => wake = Some(at.0),
-                Command::Refuse { .. } | Command::Trade { .. } => panic!("{command:?}"),
+                Command::Preempt { .. } | Command::Refuse { .. } | Command::Trade { .. } => {
+                    panic!("{command:?}")
+                }
             }
         }
         market.check().unwrap();

@@ -162,6 +162,7 @@ impl Dispatch {
             }
             Event::Traded { .. }
             | Event::Lined { .. }
+            | Event::Noticed { .. }
             | Event::Started { .. }
             | Event::Cancelled { .. }
             | Event::Refused { .. }

@@ -106,7 +106,9 @@ impl World<'_> {
                         starts[job.index()] = now;
                     }
                     Command::Wake { at } => wake = Some(at.0).filter(|at| *at > now),
-                    Command::Refuse { .. } | Command::Trade { .. } => panic!("{command:?}"),
+                    Command::Preempt { .. } | Command::Refuse { .. } | Command::Trade { .. } => {
+                        panic!("{command:?}")
+                    }
                 }
             }
             market.check().unwrap();

@@ -7,7 +7,7 @@ use tradewind_model::{Command, Event, JobId, Market, PoolId, Rates, Reason, Span
 use super::space::{self, Outcome};
 use super::waiting::PoolsJob;
 use super::{Depth, GridFillSettings, Order};
-use crate::policy::availability::News;
+use crate::policy::availability::{News, Taken};
 use crate::policy::backfill::{BackfillFallback, Line, QueuedJob, Rank};
 use crate::policy::grid::{Booking, Free, GridAvailability, Part, PlacementRequest, Starts};
 use crate::policy::inbox::{self, Comes};
@@ -342,6 +342,17 @@ impl Fill {
     #[cfg(test)]
     pub(super) fn reservations(&self) -> Vec<(JobId, Option<Booking>)> {
         self.line.iter().map(|it| (it.rank.job, it.reserved.clone())).collect()
+    }
+
+    /// What is set aside for waiting jobs.
+    pub(in crate::policy) fn reserved(&self) -> Vec<(JobId, Taken)> {
+        let of = |it: &PoolsJob| {
+            let (job, booking) = (it.rank.job, it.reserved.clone());
+            booking
+                .into_iter()
+                .flat_map(move |it| it.taken().map(|it| (job, it)).collect::<Vec<_>>())
+        };
+        self.line.iter().flat_map(of).collect()
     }
 
     /// When a waiting job is to start.

@@ -37,6 +37,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Admission, Command, Demand, Event, JobId, Market, Pool, Terms, Time};
 
 pub use super::Order;
+use super::availability::Taken;
 pub use super::backfill::Depth;
 use super::backfill::{self, Backfill};
 use super::grid::GridAvailability;
@@ -206,6 +207,13 @@ impl Policy for GridFill {
         match &self.queue {
             GridQueue::Plain(plain) => plain.reservation(job),
             GridQueue::Pools(pools) => pools.0.reservation(job),
+        }
+    }
+
+    fn reserved(&self) -> Vec<(JobId, Taken)> {
+        match &self.queue {
+            GridQueue::Plain(plain) => plain.reserved(),
+            GridQueue::Pools(pools) => pools.0.reserved(),
         }
     }
 }

@@ -210,7 +210,7 @@ impl World {
                     self.market.apply(&Event::Refused { job: *job }).unwrap();
                 }
                 Command::Wake { at } => wake = Some(*at),
-                Command::Trade { .. } => {}
+                Command::Preempt { .. } | Command::Trade { .. } => {}
             }
         }
         wake

@@ -20,60 +20,101 @@ use tradewind_model::{PoolId, Span, Time};
 use super::MAX_ENTRIES;
 use crate::policy::availability::Taken;
 
-/// Of one job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Delay {
-    so_far: Span,
-    /// Whether it has been put off since the last look.
-    grows: bool,
+/// How long one waiting job has been put off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JobDelay {
+    /// In sum, without what has not ended.
+    pub sum: Span,
+    /// Since when it is put off now; `None`: it is not.
+    pub since: Option<Time>,
 }
 
-/// How long waiting jobs have been put off, by their names `K`.
+/// How long waiting jobs have been put off, by their names `K`. At most [`MAX_ENTRIES`] jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delays<K> {
-    seen: Option<Time>,
-    jobs: BTreeMap<K, Delay>,
-    longest: Span,
+    /// Those that wait and were put off at some time.
+    pub jobs: BTreeMap<K, JobDelay>,
+    /// The longest of a job, as far as it has ended.
+    pub longest: Span,
+}
+
+/// What a look at the queue changes: which jobs are put off from now on, which no longer, and which
+/// do not wait any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DelayChange<K> {
+    /// Put off from now on.
+    pub began: Vec<K>,
+    /// They wait on, and are not put off.
+    pub paused: Vec<K>,
+    /// They have started or were withdrawn.
+    pub left: Vec<K>,
+}
+
+impl<K> DelayChange<K> {
+    /// Whether there is nothing to apply.
+    pub fn is_empty(&self) -> bool {
+        self.began.is_empty() && self.paused.is_empty() && self.left.is_empty()
+    }
+}
+
+impl JobDelay {
+    /// In sum until `now`.
+    fn until(&self, now: Time) -> Span {
+        let growing = self.since.map_or(Span::ZERO, |since| (now - since).max(Span::ZERO));
+        self.sum + growing
+    }
 }
 
 impl<K> Default for Delays<K> {
     fn default() -> Delays<K> {
-        Delays { seen: None, jobs: BTreeMap::new(), longest: Span::ZERO }
+        Delays { jobs: BTreeMap::new(), longest: Span::ZERO }
     }
 }
 
-impl<K: Ord> Delays<K> {
-    /// A look at the queue: which jobs still wait, and which of them are put off from now on. Those
-    /// that were at the last look have been since then. At most [`MAX_ENTRIES`] are kept.
-    pub fn look(&mut self, now: Time, waits: impl Fn(&K) -> bool, put_off: BTreeSet<K>) {
-        let since = self.seen.map_or(Span::ZERO, |seen| (now - seen).max(Span::ZERO));
-        self.seen = Some(now);
-        for (job, delay) in &mut self.jobs {
-            if delay.grows {
-                delay.so_far += since;
-                self.longest = self.longest.max(delay.so_far);
-            }
-            delay.grows = put_off.contains(job);
-        }
-        self.jobs.retain(|job, _| waits(job));
-        for job in put_off {
-            if self.jobs.len() < MAX_ENTRIES || self.jobs.contains_key(&job) {
-                self.jobs.entry(job).or_insert(Delay { so_far: Span::ZERO, grows: true });
-            }
+impl<K: Ord + Clone> Delays<K> {
+    /// What a look at the queue changes: which jobs still wait, and which of them are put off from
+    /// now on. What a job was at the last look it has been since then.
+    pub fn change(&self, waits: impl Fn(&K) -> bool, put_off: &BTreeSet<K>) -> DelayChange<K> {
+        let known = || self.jobs.iter().filter(|(job, _)| waits(job));
+        let paused = known().filter(|(job, it)| it.since.is_some() && !put_off.contains(job));
+        let left = self.jobs.keys().filter(|job| !waits(job)).cloned();
+        let grows = |job: &&K| self.jobs.get(job).is_some_and(|it| it.since.is_some());
+        let room = MAX_ENTRIES.saturating_sub(known().count());
+        let waiting = || put_off.iter().filter(|job| waits(job));
+        let again = waiting().filter(|job| self.jobs.contains_key(job) && !grows(job));
+        let new = waiting().filter(|job| !self.jobs.contains_key(job)).take(room);
+        DelayChange {
+            began: again.chain(new).cloned().collect(),
+            paused: paused.map(|(job, _)| job.clone()).collect(),
+            left: left.collect(),
         }
     }
 
-    /// Jobs that have been put off for as long as `most`: no further job of the market starts in
-    /// their pools.
-    pub fn reached(&self, most: Span) -> impl Iterator<Item = &K> {
-        self.jobs.iter().filter(move |(_, delay)| delay.so_far >= most).map(|(job, _)| job)
+    /// Makes a [change](Delays::change) at `now`.
+    pub fn apply(&mut self, now: Time, change: &DelayChange<K>) {
+        let left: BTreeSet<&K> = change.left.iter().collect();
+        for job in change.paused.iter().chain(&change.left) {
+            if let Some(delay) = self.jobs.get_mut(job) {
+                *delay = JobDelay { sum: delay.until(now), since: None };
+                self.longest = self.longest.max(delay.sum);
+            }
+        }
+        self.jobs.retain(|job, _| !left.contains(job));
+        for job in &change.began {
+            self.jobs.entry(job.clone()).or_default().since.get_or_insert(now);
+        }
     }
 
-    /// When the next job reaches `most`, if nothing else happens.
-    pub fn next(&self, most: Span) -> Option<Time> {
-        let growing = self.jobs.values().filter(|delay| delay.grows && delay.so_far < most);
-        let longest = growing.map(|delay| delay.so_far).max()?;
-        Some(self.seen? + Span(most.0 - longest.0))
+    /// Jobs that have been put off for as long as `most` by `now`: no further job of the market
+    /// starts in their pools.
+    pub fn reached(&self, now: Time, most: Span) -> impl Iterator<Item = &K> {
+        self.jobs.iter().filter(move |(_, delay)| delay.until(now) >= most).map(|(job, _)| job)
+    }
+
+    /// When the next job after `now` reaches `most`, if nothing else happens.
+    pub fn next(&self, now: Time, most: Span) -> Option<Time> {
+        let growing = self.jobs.values().filter(|delay| delay.until(now) < most);
+        growing.filter_map(|delay| Some(delay.since? + Span(most.0 - delay.sum.0))).min()
     }
 
     /// Whether no waiting job was ever put off.
@@ -81,9 +122,9 @@ impl<K: Ord> Delays<K> {
         self.jobs.is_empty()
     }
 
-    /// The longest that a job has been put off so far.
-    pub fn longest(&self) -> Span {
-        self.longest
+    /// The longest that a job has been put off by `now`.
+    pub fn longest(&self, now: Time) -> Span {
+        self.jobs.values().map(|delay| delay.until(now)).fold(self.longest, Span::max)
     }
 }
 
@@ -124,22 +165,71 @@ pub fn close(
 mod tests {
     use super::*;
 
+    /// A look at the queue, in which these of the jobs that wait are put off.
+    fn look(
+        delays: &mut Delays<&'static str>,
+        now: i64,
+        waits: &[&'static str],
+        put_off: &[&'static str],
+    ) -> DelayChange<&'static str> {
+        let put_off: BTreeSet<_> = put_off.iter().copied().collect();
+        let change = delays.change(|job| waits.contains(job), &put_off);
+        delays.apply(Time(now), &change);
+        change
+    }
+
     #[test]
     fn what_a_job_is_put_off_is_summed() {
         let mut delays = Delays::default();
         let most = Span(50);
-        delays.look(Time(100), |_| true, ["a", "b"].into());
-        assert_eq!((delays.reached(most).count(), delays.next(most)), (0, Some(Time(150))));
-        delays.look(Time(130), |_| true, ["b"].into());
-        assert_eq!((delays.longest(), delays.next(most)), (Span(30), Some(Time(150))));
-        delays.look(Time(140), |_| true, ["a"].into());
-        assert_eq!(delays.next(most), Some(Time(160)), "`a` has 30, `b` stays at 40");
-        delays.look(Time(170), |_| true, BTreeSet::new());
-        assert_eq!(delays.reached(most).copied().collect::<Vec<_>>(), ["a"]);
-        delays.look(Time(180), |job| *job == "b", ["b"].into());
-        assert_eq!((delays.reached(most).count(), delays.longest()), (0, Span(60)));
+        let reached = |delays: &Delays<&'static str>, now| {
+            delays.reached(Time(now), most).copied().collect::<Vec<_>>()
+        };
+        look(&mut delays, 100, &["a", "b"], &["a", "b"]);
+        assert_eq!(
+            (reached(&delays, 100), delays.next(Time(100), most)),
+            (vec![], Some(Time(150)))
+        );
+        look(&mut delays, 130, &["a", "b"], &["b"]);
+        assert_eq!(
+            (delays.longest(Time(130)), delays.next(Time(130), most)),
+            (Span(30), Some(Time(150)))
+        );
+        look(&mut delays, 140, &["a", "b"], &["a"]);
+        assert_eq!(delays.next(Time(140), most), Some(Time(160)), "`a` has 30, `b` stays at 40");
+        look(&mut delays, 170, &["a", "b"], &[]);
+        assert_eq!(reached(&delays, 170), ["a"]);
+        look(&mut delays, 180, &["b"], &["b"]);
+        assert_eq!((reached(&delays, 180), delays.longest(Time(180))), (vec![], Span(60)));
         // With no time at all, a job is reached as soon as it is put off.
-        assert_eq!(delays.reached(Span::ZERO).count(), 1);
+        assert_eq!(delays.reached(Time(180), Span::ZERO).count(), 1);
+    }
+
+    #[test]
+    fn a_look_that_shows_the_same_changes_nothing() {
+        let mut delays = Delays::default();
+        assert!(!look(&mut delays, 100, &["a", "b"], &["a"]).is_empty());
+        for now in 101..110 {
+            assert!(look(&mut delays, now, &["a", "b"], &["a"]).is_empty());
+        }
+        assert_eq!(delays.longest(Time(110)), Span(10));
+        let all = look(&mut delays, 110, &["b"], &["b", "gone"]);
+        let of = |job: &'static str| vec![job];
+        assert_eq!(all, DelayChange { began: of("b"), paused: vec![], left: of("a") });
+    }
+
+    #[test]
+    fn jobs_are_bounded() {
+        let mut delays = Delays::default();
+        let all: BTreeSet<usize> = (0..2 * MAX_ENTRIES).collect();
+        delays.apply(Time(0), &delays.change(|_| true, &all));
+        assert_eq!(delays.jobs.len(), MAX_ENTRIES);
+        // There is room for others once these have left.
+        delays.apply(Time(9), &delays.change(|job| *job >= MAX_ENTRIES, &all));
+        assert_eq!(
+            (delays.jobs.len(), delays.jobs.first_key_value().unwrap().0),
+            (MAX_ENTRIES, &MAX_ENTRIES)
+        );
     }
 
     #[test]

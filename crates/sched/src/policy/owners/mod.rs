@@ -45,7 +45,7 @@ use tradewind_model::{Guard, JobId, PoolId, Span, Time};
 
 use super::backfill::Depth;
 use super::local::QueueOrder;
-pub use delays::{Delays, close};
+pub use delays::{DelayChange, Delays, JobDelay, close};
 pub use load::{MAX_STEPS, future_load};
 pub use queue::{SiteQueue, SiteQueueEntry};
 pub use survey::{

@@ -1,10 +1,13 @@
 //! What a forecaster remembers, as plain numbers: to be written down and read again.
 
-use tradewind_model::Span;
+use tradewind_model::{Span, Time};
 
 use super::classes::{ClassKey, ClassScores};
-use super::levels::{self, BOUNDS};
+use super::levels::{self, BOUNDS, Levels};
 use super::{OpenForecast, Question, Standing, WaitForecaster};
+
+/// More jobs than are counted.
+const MOST: i64 = 1_000_000_000_000;
 
 /// The levels of all bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +16,8 @@ pub struct LevelMemory {
     pub levels: [i64; BOUNDS],
     /// By range, from the narrowest: jobs within it, less those that were to be, in hundredths.
     pub excess: [i64; 3],
+    /// Jobs that started and taught.
+    pub started: u64,
 }
 
 /// The scores of a class of jobs.
@@ -20,10 +25,12 @@ pub struct LevelMemory {
 pub struct ScoreMemory {
     /// How fine the class is, and what its jobs have in common: five numbers as one.
     pub class: u64,
-    /// The hour of the last score's submission.
-    pub hour: i64,
-    /// How many scores that hour had so far.
+    /// When the last job that waited after another one started.
+    pub until: Time,
+    /// Scores since that job was submitted.
     pub count: i64,
+    /// Jobs that waited one after the other.
+    pub apart: i64,
     /// The last scores, oldest first.
     pub scores: Vec<i64>,
 }
@@ -39,23 +46,25 @@ pub struct OpenMemory {
     pub centre: Span,
     /// 0: made from too few results; 1: from enough; 2: before a change of the machine.
     pub standing: u8,
-    /// Which upper bounds are over, from the lowest: a bit each.
+    /// Which bounds are over: a bit each, the upper ones first.
     pub over: u8,
 }
 
 impl<K: Copy + Ord> WaitForecaster<K> {
     /// The levels.
     pub fn level_memory(&self) -> LevelMemory {
-        LevelMemory { levels: self.levels.levels, excess: self.levels.excess }
+        let Levels { levels, excess } = self.levels.clone();
+        LevelMemory { levels, excess, started: self.started }
     }
 
     /// By class, in ascending order: its scores.
     pub fn score_memory(&self) -> impl Iterator<Item = ScoreMemory> {
-        self.classes.windows.iter().map(|(class, ClassScores { window, hour, count })| {
+        self.classes.windows.iter().map(|(class, ClassScores { window, until, count, apart })| {
             ScoreMemory {
                 class: number(*class),
-                hour: *hour,
+                until: *until,
                 count: *count,
+                apart: *apart,
                 scores: window.last().collect(),
             }
         })
@@ -66,21 +75,22 @@ impl<K: Copy + Ord> WaitForecaster<K> {
         self.open.iter().map(|(job, open)| {
             let OpenForecast { question, bounds, centre, standing } = *open;
             let known = self.exceeded(*job);
-            let bit = |at: usize| u8::from(known[at]) << (at - levels::UPPER.start);
-            let over = levels::UPPER.map(bit).sum();
+            let over = (0..BOUNDS).map(|at| u8::from(known[at]) << bit(at)).sum();
             (*job, OpenMemory { question, bounds, centre, standing: standing as u8, over })
         })
     }
 
     /// Takes levels back in.
     pub fn restore_levels(&mut self, memory: &LevelMemory) {
-        (self.levels.levels, self.levels.excess) = (memory.levels, memory.excess);
+        self.levels = Levels::of(memory.levels, memory.excess);
+        self.started = memory.started;
     }
 
     /// Takes the scores of a class back in.
     pub fn restore_scores(&mut self, memory: ScoreMemory) {
-        let ScoreMemory { class, hour, count, scores } = memory;
-        let mut seen = ClassScores { hour, count, ..ClassScores::default() };
+        let ScoreMemory { class, until, count, apart, scores } = memory;
+        let (count, apart) = (count.clamp(0, MOST), apart.clamp(0, MOST));
+        let mut seen = ClassScores { until, count, apart, ..ClassScores::default() };
         scores.into_iter().for_each(|score| seen.window.add(score));
         self.classes.windows.insert(class_of(class), seen);
     }
@@ -94,11 +104,16 @@ impl<K: Copy + Ord> WaitForecaster<K> {
             _ => Standing::Outdated,
         };
         let open = OpenForecast { question, bounds, centre, standing };
-        for at in levels::UPPER.filter(|at| over >> (at - levels::UPPER.start) & 1 == 0) {
+        for at in (0..BOUNDS).filter(|at| over >> bit(*at) & 1 == 0) {
             self.due.insert((open.over(at), job, at));
         }
         self.open.insert(job, open);
     }
+}
+
+/// The place of a bound in [`OpenMemory::over`].
+fn bit(at: usize) -> usize {
+    (at + BOUNDS - levels::UPPER.start) % BOUNDS
 }
 
 /// A class as one number.

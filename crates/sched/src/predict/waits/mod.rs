@@ -5,17 +5,24 @@
 //!
 //! - The score of a job is its wait over the expected wait. Scores of the last jobs are kept by class:
 //!   expected wait, how much shorter learned lengths make it, width, requested time (`classes`). The
-//!   finest class with enough scores gives the quantiles.
+//!   finest class that knows enough gives the quantiles.
+//! - Jobs that wait at the same time wait alike and are one result. What counts is how many waited one
+//!   after the other: of few such results ranges are wide, as the next one is likely to be beyond them
+//!   all.
 //! - No bound is beyond a ceiling: the look-ahead with requested times, times what 998 of the last
 //!   1,000 waits did not exceed of it.
 //! - Which quantile of the scores is read is adapted, one level for each bound (`levels`): a bound
 //!   that was exceeded too often moves outwards, and one that was not moves inwards. So the bounds
-//!   hold in the long run whatever is submitted, also where scores repeat (Gibbs and Candès, 2021, for
-//!   single quantiles; here with results that come late).
+//!   hold in the long run whatever is submitted (Gibbs and Candès, 2021, for single quantiles; here with
+//!   results that come late: the more forecasts are open, the slower levels move, and the wider
+//!   ranges are).
+//! - Where scores repeat, each job has a place among equal ones, and its range leaves them out if that
+//!   place is not in it (smoothed conformal prediction, with places that are spread evenly instead of
+//!   drawn ones).
 //!
-//! A result is known when the job starts, and that a bound was too low as soon as it is over. Nothing
-//! is drawn at random, so that there is no seed. Integers throughout: the same calls give the same
-//! ranges on every machine.
+//! That a bound was too low is known as soon as it is over, everything else when the job starts.
+//! Nothing is drawn at random, so that there is no seed. Integers throughout: the same calls give the
+//! same ranges on every machine.
 
 mod binomial;
 mod classes;
@@ -30,7 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{JobId, Span, Time};
 
 pub use binomial::BinomialBounds;
-use classes::ScoreClasses;
+use classes::{Ceiling, ScoreClasses};
 use levels::{BOUNDS, Levels};
 pub use memory::{LevelMemory, OpenMemory, ScoreMemory};
 
@@ -164,9 +171,10 @@ impl OpenForecast {
         self.standing != Standing::Outdated
     }
 
-    /// The first moment at which an upper bound is exceeded.
+    /// The first moment at which a bound is exceeded: a lower one by a wait that is as long.
     fn over(&self, at: usize) -> Time {
-        self.question.at + self.bounds[at] + Span(1)
+        let bound = self.question.at + self.bounds[at];
+        if levels::LOWER.contains(&at) { bound } else { bound + Span(1) }
     }
 }
 
@@ -182,15 +190,17 @@ pub struct WaitResult {
 /// Makes forecasts, and learns from what came; see the module's text.
 ///
 /// Memory: a thousand scores of each class, some hundred classes (at most 4,096), and the jobs that
-/// wait. A forecast takes a few look-ups, a result four insertions into a window. `K` is what jobs
+/// wait. A forecast takes a few look-ups, a result five insertions into a window. `K` is what jobs
 /// are known by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitForecaster<K = JobId> {
     classes: ScoreClasses,
     levels: Levels,
     open: BTreeMap<K, OpenForecast>,
-    /// When an upper bound of a job is over.
+    /// When a bound of a job is over.
     due: BTreeSet<(Time, K, usize)>,
+    /// Jobs that started and taught.
+    started: u64,
 }
 
 impl<K> Default for WaitForecaster<K> {
@@ -200,19 +210,32 @@ impl<K> Default for WaitForecaster<K> {
             levels: Levels::default(),
             open: BTreeMap::new(),
             due: BTreeSet::new(),
+            started: 0,
         }
     }
 }
 
 impl<K: Copy + Ord> WaitForecaster<K> {
+    /// One that knows nothing and bounds no range by a ceiling, as before there was one: what was
+    /// learned then is learned again in the same way.
+    pub fn without_ceiling() -> WaitForecaster<K> {
+        let classes = ScoreClasses { ceiling: Ceiling::Without, ..ScoreClasses::default() };
+        WaitForecaster { classes, ..WaitForecaster::default() }
+    }
+
+    /// From now on there is a ceiling.
+    pub fn keep_ceiling(&mut self) {
+        self.classes.ceiling = Ceiling::Kept;
+    }
+
     /// Whether enough forecasts have ended for ranges to be relied on.
     pub fn is_informed(&self) -> bool {
         self.results() >= LEAST
     }
 
-    /// Results that are remembered of all jobs together, at most a thousand.
+    /// Forecasts that have ended, as far as ranges are made from them: at most a thousand.
     pub fn results(&self) -> usize {
-        self.classes.results()
+        self.started.min(window::MOST as u64) as usize
     }
 
     /// How many results there have to be before [`WaitForecaster::is_informed`].
@@ -237,7 +260,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
         let (bounds, centre) = self.bounds(&question);
         let standing = if self.is_informed() { Standing::Informed } else { Standing::Guessed };
         let open = OpenForecast { question, bounds, centre, standing };
-        for at in levels::UPPER {
+        for at in 0..BOUNDS {
             self.due.insert((open.over(at), job, at));
         }
         self.open.insert(job, open);
@@ -249,7 +272,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
         while let Some(first) = self.due.first().copied().filter(|(at, ..)| *at <= now) {
             self.due.remove(&first);
             if self.open.get(&first.1).is_some_and(OpenForecast::teaches) {
-                self.levels.exceeded(first.2);
+                self.levels.exceeded(first.2, self.open.len());
             }
         }
     }
@@ -258,29 +281,29 @@ impl<K: Copy + Ord> WaitForecaster<K> {
     /// if the start was not known sooner. The result, if its forecast was made from enough others.
     pub fn started(&mut self, job: K, start: Time) -> Option<WaitResult> {
         let known = self.exceeded(job);
+        let alike = self.open.len();
         let open = self.close(job).filter(OpenForecast::teaches)?;
-        let wait = start - open.question.at;
-        for (at, bound) in open.bounds.iter().enumerate() {
-            match wait <= *bound {
-                true if levels::LOWER.contains(&at) && wait == *bound => self.levels.exceeded(at),
-                true if known[at] => self.levels.held_after_all(at),
-                true => self.levels.held(at),
-                false if known[at] => {} // since it was over
-                false => self.levels.exceeded(at),
+        for (at, known) in known.into_iter().enumerate() {
+            match (start >= open.over(at), known) {
+                (true, true) => {} // since it was over
+                (true, false) => self.levels.exceeded(at, alike),
+                (false, true) => self.levels.held_after_all(at, alike),
+                (false, false) => self.levels.held(at, alike),
             }
         }
+        let wait = start - open.question.at;
         let forecast = WaitForecast::of(open.bounds, open.centre);
         self.levels.ranged(forecast.ranges.map(|range| range.has(wait)));
         self.classes.learn(&open.question, wait);
+        self.started = self.started.saturating_add(1);
         (open.standing == Standing::Informed).then_some(WaitResult { forecast, wait })
     }
 
-    /// Which upper bounds of the job are known to be exceeded.
+    /// Which bounds of the job are known to be exceeded.
     fn exceeded(&self, job: K) -> [bool; BOUNDS] {
         let open = self.open.get(&job);
         let is_due = |open: &OpenForecast, at| self.due.contains(&(open.over(at), job, at));
-        let is_over = |at| open.is_some_and(|open| !is_due(open, at));
-        std::array::from_fn(|at| levels::UPPER.contains(&at) && is_over(at))
+        std::array::from_fn(|at| open.is_some_and(|open| !is_due(open, at)))
     }
 
     /// A job will not start any more, or waits for another reason than the queue.
@@ -290,14 +313,15 @@ impl<K: Copy + Ord> WaitForecaster<K> {
 
     /// Nodes came or went for good, or the scheduler changed: what was learned before counts no more.
     pub fn reset(&mut self) {
-        self.classes = ScoreClasses::default();
+        self.classes = ScoreClasses { ceiling: self.classes.ceiling, ..ScoreClasses::default() };
         self.levels = Levels::default();
+        self.started = 0;
         self.open.values_mut().for_each(|open| open.standing = Standing::Outdated);
     }
 
     fn close(&mut self, job: K) -> Option<OpenForecast> {
         let open = self.open.remove(&job)?;
-        for at in levels::UPPER {
+        for at in 0..BOUNDS {
             self.due.remove(&(open.over(at), job, at));
         }
         Some(open)
@@ -305,6 +329,8 @@ impl<K: Copy + Ord> WaitForecaster<K> {
 
     /// The bounds, and the median without any correction.
     fn bounds(&self, question: &Question) -> ([Span; BOUNDS], Span) {
-        self.classes.bounds(question, &self.levels)
+        let open = self.open.len();
+        let rank = levels::rank(self.started.wrapping_add(open as u64));
+        self.classes.bounds(question, &self.levels, (open, rank))
     }
 }

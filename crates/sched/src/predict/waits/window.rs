@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// So many are kept.
-const MOST: usize = 1_000;
+pub(super) const MOST: usize = 1_000;
 
 /// Scores in the order of time and of size.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,6 +39,12 @@ impl Window {
 
     pub(super) fn len(&self) -> usize {
         self.last.len()
+    }
+
+    /// The places of a score, in the order of size: more than one where scores are equal.
+    pub(super) fn equal(&self, score: i64) -> std::ops::Range<usize> {
+        let from = self.sorted.partition_point(|other| *other < score);
+        from..self.sorted.partition_point(|other| *other <= score)
     }
 
     /// The score of this place in the order of size.

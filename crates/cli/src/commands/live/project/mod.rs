@@ -1,5 +1,6 @@
 //! `tradewind project`: who spends a project's money, and how much.
 
+mod import_file;
 mod show;
 mod table;
 

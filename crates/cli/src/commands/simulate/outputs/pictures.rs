@@ -101,7 +101,7 @@ fn replay(finished: &Finished<'_>, fates: &Fates<'_>) -> Replay {
         })
         .collect();
     jobs.extend(run.lost.iter().zip(places.lost.iter()).map(|(lost, ranges)| {
-        let Lost { job: index, start, end, place } = lost;
+        let Lost { job: index, start, end, place, .. } = lost;
         let of = &workload.jobs[*index];
         let cut =
             Ran { start: *start, end: *end, place: place.clone(), ..run.jobs[*index].clone() };

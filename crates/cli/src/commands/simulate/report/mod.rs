@@ -302,6 +302,7 @@ fn command(record: &Record) -> String {
     }
     option("squeeze", plain(&workload["squeeze"]).filter(|times| times != "1"));
     option("moldable", plain(&workload["moldable"]));
+    option("preemptible", plain(&workload["preemptible"]));
     let list = |key: &str, default: &str| {
         Some(words(&campaign[key]).join(",")).filter(|text| text != default)
     };

@@ -13,10 +13,6 @@ use crate::live::rights::{Actor, Role};
 use crate::live::state::{Job, JobHold, Phase, State};
 use crate::live::{ApplyError, Live};
 
-/// What is counted as [`State::rules`] says: 1 charges tasks by the second that they began, 2 counts
-/// the income of pools, 3 what nodes consume.
-const RULES: u32 = 3;
-
 /// Whether users and projects may have this name: 1 to 64 letters, digits and `_-.@`.
 pub fn may_be_named(name: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || "_-.@".contains(c);
@@ -65,9 +61,7 @@ impl Live {
 
     /// What a state of an older release lacks: it is written down, so that a replay does the same.
     pub(in crate::live) fn renew(&mut self, at: Time) -> Result<(), ApplyError> {
-        if self.state.ledger.rules.unwrap_or(0) < RULES {
-            self.put(at, LedgerRecord::Rules { version: RULES })?;
-        }
+        self.change_rules(at)?;
         let accounts = self.state.ledger.accounts.balances();
         let old: Vec<String> = accounts
             .filter_map(|(account, _)| match account {

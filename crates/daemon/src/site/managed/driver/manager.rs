@@ -13,7 +13,7 @@ use crate::site::limits::{Cap, Limits};
 use crate::site::managed::bundle::Words;
 use crate::site::managed::spool::{Here, Trace};
 use crate::site::managed::tickets::Ticket;
-use crate::site::queued::WaitingJobs;
+use crate::site::queued::{EndedJob, WaitingJobs};
 use crate::site::{Aside, Finding, Order, PoolSurvey, Seen, SiteError, Tag};
 
 /// A job as the manager lists it, of any user.
@@ -230,6 +230,12 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     fn queue(&mut self, base: &Base, view: &PoolsView<'_, Self::Job>) -> WaitingJobs {
         let _ = (base, view);
         WaitingJobs::default()
+    }
+
+    /// The jobs of others that were listed as over, after they had nodes of ours; without a request.
+    fn ended(&self, base: &Base, view: &PoolsView<'_, Self::Job>) -> Vec<EndedJob> {
+        let _ = (base, view);
+        Vec::new()
     }
 
     /// Running jobs with the tags of tasks that have no ticket here.

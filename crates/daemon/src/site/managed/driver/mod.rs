@@ -47,6 +47,7 @@ use super::requests::Requests;
 use super::spool::Spool;
 use super::tickets::Ticket;
 use super::tool::Tool;
+use crate::site::queued::EndedJob;
 use crate::site::{
     Aside, Demand, Excerpt, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Stream,
     Survey, Tag, Turn, Wake,
@@ -144,6 +145,10 @@ impl<M: Manager> Site for Driver<M> {
 
     fn survey(&mut self) -> Result<Survey, SiteError> {
         self.look(M::PARTS)
+    }
+
+    fn ended(&mut self) -> Vec<EndedJob> {
+        self.ended_jobs()
     }
 
     fn attend(&mut self, wake: Wake) {

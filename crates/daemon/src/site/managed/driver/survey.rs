@@ -14,7 +14,7 @@ use super::{Driver, doctor};
 use crate::site::local::records::now;
 use crate::site::managed::spool::{Spool, Trace};
 use crate::site::managed::tickets::{Ticket, TicketEnd};
-use crate::site::queued::WaitingJobs;
+use crate::site::queued::{EndedJob, MAX_ENDED, WaitingJobs};
 use crate::site::{HeldTask, Seen, SiteError, Survey, Tag};
 
 /// What tasks have written, of those whose folders were looked into; `None`: there is none.
@@ -391,15 +391,29 @@ impl<M: Manager> Driver<M> {
         trace
     }
 
-    fn survey_pools(&mut self, survey: &mut Survey) -> Result<(), SiteError> {
-        let jobs = &self.known.jobs;
+    /// By listed job: whether it is a task of ours that is not stuck.
+    fn ours(&self) -> Vec<bool> {
         let at = self.known.listed.0;
         let is_stuck = |ticket: &Ticket| ticket.ended.as_ref().is_some_and(|it| it.at + STUCK < at);
         let own = self.base.tickets.iter().filter(|(_, ticket)| !is_stuck(ticket));
         let own: BTreeMap<String, &str> =
             own.map(|(_, ticket)| (M::mark(ticket), ticket.account.as_str())).collect();
         let is_ours = |job: &M::Job| own.get(job.mark()) == Some(&job.account());
-        let ours: Vec<bool> = jobs.iter().map(is_ours).collect();
+        self.known.jobs.iter().map(is_ours).collect()
+    }
+
+    /// Jobs of others that were listed as over, the last ones.
+    pub(super) fn ended_jobs(&self) -> Vec<EndedJob> {
+        let view = PoolsView { jobs: &self.known.jobs, ours: &self.ours(), now: now() };
+        let mut ended = self.manager.ended(&self.base, &view);
+        ended.sort_by_key(|it| std::cmp::Reverse(it.end));
+        ended.truncate(MAX_ENDED);
+        ended
+    }
+
+    fn survey_pools(&mut self, survey: &mut Survey) -> Result<(), SiteError> {
+        let ours = self.ours();
+        let jobs = &self.known.jobs;
         let tickets = &self.base.tickets;
         let is_known = |tag: &Tag| tickets.get(tag).is_some() || tickets.is_gone(tag);
         // What another daemon left here with tags of this market must be known to it.

@@ -33,6 +33,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Command, Event, JobId, Market, Place, Span, Time, VoPolicy};
 
 use super::{Cyclic, Offers, SubBatches};
+use crate::policy::availability::Taken;
 use crate::policy::grid::{Booking, GridAvailability};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::{Policy, Promise, UserShare};
@@ -281,6 +282,10 @@ impl Policy for Cycles {
 
     fn reservation(&self, job: JobId) -> Option<Time> {
         self.planner.reservation(job)
+    }
+
+    fn reserved(&self) -> Vec<(JobId, Taken)> {
+        self.planner.reserved()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -10,7 +10,7 @@ use tradewind_model::{Command, Demand, Event, Horizon, JobId, Market, Reason, Sp
 
 use super::reach::FEW;
 use super::{CycleSettings, PlanOrder, Replan, Stretch};
-use crate::policy::availability::News;
+use crate::policy::availability::{News, Taken};
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
 use crate::policy::grid::{
     Booking, GridAvailability, Part, PlacementRequest, RequestOutline, Spread, Tariff, fits_at_once,
@@ -546,6 +546,14 @@ impl Planner {
             Replan::NextCycle => Promise::Reservations,
             Replan::OnRelease => Promise::Nothing,
         }
+    }
+
+    /// What is booked for waiting jobs.
+    pub(in crate::policy) fn reserved(&self) -> Vec<(JobId, Taken)> {
+        let of = |(job, it): (&JobId, &Booked)| {
+            it.booking.taken().map(|taken| (*job, taken)).collect::<Vec<_>>()
+        };
+        self.booked.iter().flat_map(of).collect()
     }
 
     /// When a booked job is to start.
