@@ -85,7 +85,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         forecasts,
         requeued,
         put_off,
-        grouped,
+        grouped: _,
     } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
     let lively = lively && launched > gathered / 2 && apart > worlds / 4;
@@ -99,8 +99,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && turns > worlds / 4
         && forecasts > worlds
         && requeued > worlds / 20
-        && put_off > worlds / 10
-        && grouped > worlds / 20;
+        && put_off > worlds / 10;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");

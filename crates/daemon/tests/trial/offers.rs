@@ -115,9 +115,9 @@ fn kept(state: &State, record: &OfferRecord, sites: Option<&[FakeSite]>) -> Chec
     let Some(promise) = job.promise() else {
         return broken("offers", format!("job {} was promised nothing", job.number));
     };
-    let shares = promise.window.place.shares(promise.nodes).zip(&promise.window.prices);
-    let same = shares.zip(job.parts()).all(|((share, price), part)| {
-        share.pool == part.pool && share.nodes == part.nodes && *price == part.price
+    let booked = promise.window.parts(promise.nodes);
+    let same = booked.iter().zip(job.parts()).all(|(it, part)| {
+        (it.share.pool, it.share.nodes, it.price) == (part.pool, part.nodes, part.price)
     });
     if !same || *began > promise.latest() {
         return broken("offers", format!("job {} has another window", job.number));

@@ -146,7 +146,7 @@ impl World {
             orders: vec![VecDeque::new(), VecDeque::new()],
             inbox: VecDeque::new(),
             told: BTreeMap::new(),
-            promises: Promises { may_differ: seed % 8 == 7, ..Promises::default() },
+            promises: Promises::default(),
             doubtful: BTreeSet::new(),
             clouded: BTreeSet::new(),
             counts: Counts::default(),
