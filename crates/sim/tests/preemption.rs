@@ -99,7 +99,7 @@ fn twin(case: &Case, moments: &BTreeSet<i64>) -> (i64, i64, i64, i64) {
             let worked = (now - start - restart).max(0);
             match case.how.checkpoint {
                 Checkpoint::Every(interval) if worked > 0 && worked % interval.0 == 0 => {
-                    written = worked
+                    written = worked;
                 }
                 Checkpoint::OnNotice if told == Some(now) && case.notice > 0 => written = worked,
                 _ => {}

@@ -20,8 +20,8 @@ fn a_journal_of_an_earlier_release_makes_the_same_market_and_goes_on() {
     for kind in ["rules", "forecast", "project", "joined", "ended", "moved"] {
         assert!(kinds_before.iter().any(|it| it == kind), "there is no row of `{kind}`");
     }
-    // One state, by its digest: rows and snapshot give the same to both programs.
-    for fact in ["proved", "rows", "chain", "state", "snapshot", "decisions"] {
+    // Rows and snapshot lead to the same state here, too; but for ranges of waits, which begin again.
+    for fact in ["proved", "rows", "chain", "snapshot", "decisions"] {
         assert_eq!(now[fact], before[fact], "{fact}");
     }
     assert_eq!(now["proved"], true);

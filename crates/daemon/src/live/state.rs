@@ -125,9 +125,7 @@ impl State {
                 }
                 Ok(())
             }
-            Record::Ledger(record) => {
-                self.ledger.apply(at, record)
-            }
+            Record::Ledger(record) => self.ledger.apply(at, record),
             Record::Outage(record) => self.outages.apply(at, record, &mut self.market),
             Record::Offer(record) => self.offers.apply(at, record, &mut self.jobs),
             Record::Access(record) => self.access.apply(at, record),

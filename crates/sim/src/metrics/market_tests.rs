@@ -6,14 +6,14 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Admission, Attribute, Attributes, Cause, Command, Consumption, Energy, Event, JobId, Market,
-    Money, Outage, Performance, Place, Pool, PoolId, Pools, Power, Price, Reason, Series, Site,
-    SiteId, SitePower, Terms, Time, Times, Trade, thousandths,
+    Money, Outage, Performance, Place, Pool, PoolId, Pools, Power, Price, Reason, RunCut, Series,
+    Site, SiteId, SitePower, Terms, Time, Times, Trade, thousandths,
 };
 use tradewind_sched::policy::Policy;
 
 use super::*;
 use crate::outage::{self, AnnouncedOutage};
-use crate::result::{Lost, Ran, Struck};
+use crate::result::{LossCause, Lost, Ran, Struck};
 use crate::workload::{Job, LogJob, Overrun, Refusal, Rejected, prepare};
 use crate::{ReplaySettings, run};
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Cause, Money, Outage, Place, Pool, PoolId, Pools, Price, Reason, Terms, Time,
+    Cause, Money, Outage, Place, Pool, PoolId, Pools, Price, Reason, RunCut, Terms, Time,
 };
 use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
 
 use super::*;
 use crate::outage::{self, AnnouncedOutage};
-use crate::result::{Lost, Ran};
+use crate::result::{LossCause, Lost, Ran};
 use crate::workload::{Job, LogJob, Overrun, Refusal, Rejected, prepare};
 use crate::{ReplaySettings, run};
 

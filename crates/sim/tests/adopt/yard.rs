@@ -392,7 +392,7 @@ impl<'w> Yard<'w> {
                     self.fates[job.index()] = Fate::Refused(self.market.now().0);
                     self.promised.remove(&job);
                 }
-                Command::Preempt { .. } => panic!("no policy here takes nodes"),
+                Command::Preempt { .. } => unreachable!("no policy here takes nodes"),
                 Command::Wake { at } => {
                     self.wake = Some(at.max(self.market.now() + Span(1)));
                 }

@@ -285,7 +285,7 @@ mod tests {
             inside: &BTreeMap::new(),
             now: Time(100),
         };
-        let seen = look(&[pool.clone()], (&instances, &hosts), &others).remove(0);
+        let seen = look(std::slice::from_ref(&pool), (&instances, &hosts), &others).remove(0);
         // Four of h1 by slots; none of h3, which was not asked yet; of h2 what our tasks have still.
         let unit = UnitSize { cores: 2, memory: 1_000 };
         assert_eq!((seen.up, seen.size), (4 + 3, Some(Size::Shared { unit, most: 4 })));

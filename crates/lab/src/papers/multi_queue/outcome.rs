@@ -227,6 +227,7 @@ mod tests {
             submitted: vec![],
             trades: vec![],
             lost: vec![],
+            kept: std::collections::BTreeMap::new(),
             income: vec![],
             passes: 0,
             owners: vec![],

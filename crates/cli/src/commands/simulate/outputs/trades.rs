@@ -171,10 +171,11 @@ impl<'a> Ids<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use tradewind_model::{Place, PoolId, Reason, Trade};
-    use tradewind_sim::{Lost, Ran};
+    use tradewind_model::{Place, PoolId, Reason, RunCut, Span, Trade};
+    use tradewind_sim::{LossCause, Lost, Ran};
 
     use super::*;
 
@@ -203,12 +204,16 @@ mod tests {
             start: Time(start),
             end: Time(start + 1),
             place: Place::Pool(PoolId(0)),
+            cause: LossCause::Outage,
+            before: Span::ZERO,
+            cut: RunCut::default(),
         };
         let run = Run {
             jobs: vec![ran(40, None), ran(50, Some(Reason::NoValue)), ran(60, None)],
             submitted: vec![],
             trades: vec![struck(0, 1), struck(0, 3), struck(1, 4), struck(2, 7), struck(0, 30)],
             lost: vec![lost(0, 10), lost(2, 7)],
+            kept: BTreeMap::new(),
             income: vec![],
             passes: 0,
             owners: vec![],
