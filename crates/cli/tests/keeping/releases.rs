@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::stage::Stage;
 
 /// By format, and rules of counting: what `journal verify` of its own release said. The last one has
-/// forecasts of starts and lengths that were learned.
+/// lengths that were learned, and forecasts of starts: what was learned of these is left out.
 const KEPT: [(&str, u64, &str); 3] = [
     ("1", 136, "8543e88c119ef5d54e09d4c8ea2fe13091d1f935e276a0a77a1fd620fe2b7775"),
     ("3", 131, "5e015aed44d9bb622c3ec66b6220ba39c15a86fce4bd1f0d33c888b5c57a4318"),
-    ("3-rules-2", 200, "249a672bf8f817f1504c1a100d1b025bf581d42309c3542c38866957ae1253d4"),
+    ("3-rules-2", 200, "d6162083813b28860a416b5adbdc37f95ac18a5501a923924ac452cad46b539f"),
 ];
 
 /// The configuration of the last one; the others had none.

@@ -77,7 +77,7 @@ impl Stage {
         list(&serde_json::from_slice(&ended.stdout).unwrap())
     }
 
-    /// Rows and snapshot lead to the same state, whoever has written them.
+    /// Rows and snapshot lead to the same state, whichever daemon has written them.
     fn is_proved(&self, today: &Program) {
         let proof = today.json(&["journal", "verify", "--store", &self.store()]);
         assert_eq!(proof["proved"], true, "{proof}");

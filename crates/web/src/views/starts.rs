@@ -66,11 +66,12 @@ mod tests {
 
     /// A market that knows so many scores: waits of half to twice the expected ones.
     fn knows(scores: i64) -> State {
+        let count = scores;
         let scores: Vec<String> =
             (0..scores).map(|it| (500_000 + it * 1_500_000 / scores).to_string()).collect();
         let body = String::from_utf8(Json.state(&State::empty(Time(0)))).unwrap();
         let waits = format!(
-            r#","waits":{{"head":{{"levels":[],"held":[]}},"scores":[[0,[0,1,{}]]],"open":[]}}}}"#,
+            r#","rules":4,"waits":{{"head":{{"levels":[],"held":[]}},"scores":[[0,[-2,0,1,{count},{}]]],"open":[]}}}}"#,
             scores.join(",")
         );
         let body = format!("{}{waits}", body.strip_suffix('}').unwrap());

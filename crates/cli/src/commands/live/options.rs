@@ -28,7 +28,7 @@ fn argument(known: &'static OptionSpec) -> Arg {
     let arg = Arg::new(known.name)
         .long(known.name)
         .short(short)
-        .help(known.says)
+        .help(without_links(known.says))
         .help_heading(heading)
         // What is refused says why when it is given.
         .hide(known.kind == Support::Refused)
@@ -41,6 +41,22 @@ fn argument(known: &'static OptionSpec) -> Arg {
         }
         Takes::Nothing => arg.action(ArgAction::SetTrue).overrides_with(known.name),
     }
+}
+
+/// Markdown without the addresses of its links, which lead nowhere in a terminal.
+fn without_links(markdown: &str) -> String {
+    let mut text = String::with_capacity(markdown.len());
+    let mut rest = markdown;
+    while let Some((before, link)) = rest.split_once("](") {
+        match (before.rsplit_once('['), link.split_once(')')) {
+            (Some((before, shown)), Some((_, after))) => {
+                text.extend([before, shown]);
+                rest = after;
+            }
+            _ => break,
+        }
+    }
+    text + rest
 }
 
 impl clap::Args for JobOptions {
@@ -123,6 +139,13 @@ mod tests {
         let mut shown: Vec<String> = given.0.iter().map(show).collect();
         shown.extend(matches.get_many::<String>("rest").into_iter().flatten().cloned());
         shown.join(" ")
+    }
+
+    #[test]
+    fn help_has_no_addresses_of_links() {
+        assert_eq!(without_links("a [b c](#d) of x[1-2] and [e](f)."), "a b c of x[1-2] and e.");
+        assert_eq!(without_links("no link](x) [y"), "no link](x) [y");
+        assert!(options().all(|known| !without_links(known.says).contains("](")));
     }
 
     #[test]
