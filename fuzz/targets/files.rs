@@ -119,7 +119,12 @@ fn documents(input: &Input) {
     let nothing = |_: &str| None;
     let _ = campaign::parse(
         input,
-        campaign::Checks { policy: &nothing, model: &nothing, moldable: &nothing },
+        campaign::Checks {
+            policy: &nothing,
+            model: &nothing,
+            moldable: &nothing,
+            preemptible: &nothing,
+        },
     );
     let _ = settings::parse(input);
 }

@@ -155,6 +155,15 @@ fn the_work_of_both_parts_begins_on_the_same_second() {
     engine.wait();
 }
 
+/// Waits until the market writes again.
+fn goes_on(engine: &Engine) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while engine.handle.gauges().is_read_only() {
+        assert!(Instant::now() < end, "it does not go on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn a_full_disk_stops_writes_only() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,9 +185,9 @@ fn a_full_disk_stops_writes_only() {
     ask(&engine, Ask::Cancel { job: running }).unwrap();
     when(&engine, waiting, |job| job.phase() == Phase::Over(&Finish::Cancelled));
     disk.make_room();
-    // The site got the order to stop it, and that is known as soon as it can be written.
+    // The site got the order to stop it, and what came of that is known before it can be written.
     when(&engine, running, |job| job.phase() == Phase::Over(&Finish::Cancelled));
-    assert!(!engine.handle.gauges().is_read_only());
+    goes_on(&engine);
     engine.handle.stop();
     engine.wait();
     let mut journal = disk.open().unwrap();
@@ -193,11 +202,7 @@ fn a_full_disk_stops_writes_only() {
     assert!(engine.handle.gauges().is_read_only());
     when(&engine, running, |job| job.phase() == Phase::Over(&Finish::Cancelled));
     disk.make_room();
-    let end = Instant::now() + Duration::from_secs(60);
-    while engine.handle.gauges().is_read_only() {
-        assert!(Instant::now() < end, "it does not go on");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    goes_on(&engine);
     submit(&engine, "true");
     engine.handle.stop();
     engine.wait();
