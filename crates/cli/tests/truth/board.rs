@@ -76,6 +76,10 @@ fn of_job(job: &Value, status: &Status, drawn: &[Drawn]) {
             let starts = drawn.iter().all(|it| Some(it.start) == status.expected);
             are(&[EXPECTED]) && starts && drawn.is_empty() == status.expected.is_none()
         }
+        // Cancelled in line with the owners' jobs: it never had nodes.
+        "COMPLETING" if drawn.is_empty() && job.get("sites").is_some() => {
+            paid == 0 && status.expected.is_none() && job.get("cancelled_by").is_some()
+        }
         "CONFIGURING" => {
             are(&[STARTING, DONE, CANCELLED, FAILED]) && Some(paid + cost) == status.at_most
         }

@@ -149,6 +149,10 @@ fn every_place_says_the_same_of_every_job() {
     let mut seen = BTreeMap::new();
     for seed in 0..WORLDS {
         let mut world = World::new(seed, None);
+        // Otherwise hardly any task is held at its site in the end.
+        if seed.is_multiple_of(10) {
+            world.rates.hold = 200;
+        }
         if let Err(broken) = world.live_through(steps(seed)) {
             panic!("world {seed}: {broken}");
         }
@@ -162,7 +166,7 @@ fn every_place_says_the_same_of_every_job() {
     let wanted = [
         "PENDING JobHeldUser",
         "PENDING Reservation",
-        "PENDING JobHeldAdmin",
+        "CONFIGURING JobHeldAdmin",
         "PENDING Dependency",
         "PENDING AssocGrpBillingMinutes",
         "PENDING Priority",

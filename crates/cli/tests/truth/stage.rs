@@ -156,11 +156,12 @@ fn plan(state: &State) -> Plan {
 /// The market after many forecasts have ended, so that expected starts have ranges.
 fn informed(state: &State) -> State {
     let scores: Vec<String> = (0..60).map(|it| (700_000 + it * 12_345).to_string()).collect();
+    let levels = [25, 100, 250, 500, 750, 900, 975].map(|it| format!("{it}000000")).join(",");
     let body = String::from_utf8(Json.state(state)).unwrap();
     // It is the last field, if it is there.
     let before = body.split_once(",\"waits\":{\"head\"").map_or(&body[..body.len() - 1], |it| it.0);
     let waits = format!(
-        "\"waits\":{{\"head\":{{\"levels\":[],\"held\":[]}},\"scores\":[[0,[0,1,{}]]],\"open\":[]}}",
+        r#""waits":{{"head":{{"levels":[{levels},0,0,0,60],"held":[]}},"scores":[[0,[-2,0,1,60,{}]]],"open":[]}}"#,
         scores.join(",")
     );
     Json.read_state(Json::VERSION, format!("{before},{waits}}}").as_bytes()).unwrap()

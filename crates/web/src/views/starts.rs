@@ -70,10 +70,11 @@ mod tests {
         let scores: Vec<String> =
             (0..scores).map(|it| (500_000 + it * 1_500_000 / scores).to_string()).collect();
         let body = String::from_utf8(Json.state(&State::empty(Time(0)))).unwrap();
-        let waits = format!(
-            r#","rules":4,"waits":{{"head":{{"levels":[],"held":[]}},"scores":[[0,[-2,0,1,{count},{}]]],"open":[]}}}}"#,
-            scores.join(",")
-        );
+        let levels = [25, 100, 250, 500, 750, 900, 975].map(|it| format!("{it}000000")).join(",");
+        let head = format!(r#"{{"levels":[{levels},0,0,0,{count}],"held":[]}}"#);
+        let scores = format!("[[0,[-2,0,1,{count},{}]]]", scores.join(","));
+        let waits =
+            format!(r#","rules":4,"waits":{{"head":{head},"scores":{scores},"open":[]}}}}"#);
         let body = format!("{}{waits}", body.strip_suffix('}').unwrap());
         Json.read_state(Json::VERSION, body.as_bytes()).unwrap()
     }
