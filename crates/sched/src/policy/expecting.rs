@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Command, Demand, Event, JobId, Market, Pools, Time};
 
+use super::availability::Taken;
 use super::{Exchange, Policy, Promise, UserShare};
 
 /// Makes the policy inside, for these pools; `None`: it cannot be made any more.
@@ -135,6 +136,10 @@ impl Policy for ByExpectation {
 
     fn reservation(&self, job: JobId) -> Option<Time> {
         self.inner.reservation(job)
+    }
+
+    fn reserved(&self) -> Vec<(JobId, Taken)> {
+        self.inner.reserved()
     }
 
     fn standing(&self, now: Time) -> Vec<UserShare> {

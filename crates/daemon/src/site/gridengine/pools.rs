@@ -18,7 +18,7 @@ use crate::site::{LocalTask, PoolSurvey};
 /// What a job without a limit is expected to run.
 const FOR_EVER: Span = Span(365 * 24 * 3_600);
 
-/// Somebody else's hold on slots and memory of one queue instance.
+/// A hold of others on slots and memory of one queue instance.
 struct SlotHold {
     name: String,
     room: Room,

@@ -177,3 +177,19 @@ fn a_job_that_is_expected_to_be_short_is_backfilled_and_one_that_may_be_long_is_
     // As long as nodes are booked, limits count.
     assert!(start(Some((1, 1)), same) > 2);
 }
+
+#[test]
+fn what_the_policy_inside_has_set_aside_is_said() {
+    let mut market = Market::new(Arc::new(Pools::cluster(NODES)), Time(0));
+    let events: Vec<Event> = (0..3)
+        .map(|job| Event::Submitted { job: JobId(job), demand: Demand::new(4, Span(100)) })
+        .collect();
+    events.iter().for_each(|event| market.apply(event).unwrap());
+    let reserved = |mut policy: Box<dyn Policy>| {
+        policy.decide(&market, &events, &mut Vec::new());
+        policy.reserved()
+    };
+    let (inside, outside) = (reserved(conservative()), reserved(wrapped(conservative)));
+    assert_eq!(inside.len(), 2);
+    assert_eq!(outside, inside);
+}
