@@ -10,7 +10,6 @@ cd "$(dirname "$0")/.."
 targets=("$@")
 [ "${#targets[@]}" -gt 0 ] || targets=(files submissions sites journal peers commands)
 seconds=$((${MINUTES:-1} * 60))
-host=$(rustc -vV | sed -n 's/^host: //p')
 out=target/fuzzing
 mkdir -p "$out/found"
 # Some targets write files.
@@ -18,18 +17,28 @@ TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
-# What libFuzzer watches; the flags are of LLVM and work with the stable compiler.
-watch="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
-watch+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters"
-watch+=" -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
-RUSTFLAGS="$watch --cfg fuzzing" "${CARGO:-cargo}" build --quiet --release \
-    --manifest-path fuzz/Cargo.toml --target "$host" --target-dir "$out"
+# WHAT: packages and features, the same as those of tests that ran before.
+read -ra what <<<"${WHAT:---workspace}"
+declare -A program
+build() {
+    local target tests=()
+    for target in "${targets[@]}"; do tests+=(--test "fuzz_$target"); done
+    RUSTC_WORKSPACE_WRAPPER=$PWD/scripts/watched-rustc.sh "${CARGO:-cargo}" test --quiet "${what[@]}" \
+        --no-run --message-format=json "${tests[@]}" | python3 -c '
+import json, sys
+for line in sys.stdin:
+    of = json.loads(line)
+    if of.get("executable"):
+        print(of["target"]["name"].removeprefix("fuzz_"), of["executable"])'
+}
+built=$(build)
+while read -r target path; do program[$target]=$path; done <<<"$built"
 
 one() {
     local target=$1 corpus=$out/corpus/$1
     mkdir -p "$corpus"
     scripts/fuzz-seeds.sh "$target" "$corpus"
-    "$out/$host/release/$target" "$corpus" -max_total_time="$seconds" -timeout=10 \
+    "${program[$target]}" "$corpus" -max_total_time="$seconds" -timeout=10 \
         -rss_limit_mb=2048 -max_len=65536 -artifact_prefix="$out/found/$target-" \
         -print_final_stats=1 >"$out/$target.log" 2>&1 || {
         echo "$target: found an input that breaks it, see $out/$target.log" >&2

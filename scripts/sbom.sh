@@ -6,6 +6,6 @@ tool=$(scripts/tool.sh cargo-cyclonedx 0.5.9)
 mkdir -p target/sbom
 "$tool" cyclonedx --quiet --format json --spec-version 1.5 \
     --manifest-path crates/cli/Cargo.toml --override-filename tradewind.cdx
-find crates examples -name 'tradewind.cdx.json' ! -path 'crates/cli/*' -delete
+find crates examples fuzz -name 'tradewind.cdx.json' ! -path 'crates/cli/*' -delete
 mv crates/cli/tradewind.cdx.json target/sbom/
 echo "target/sbom/tradewind.cdx.json: $(grep -c '"bom-ref"' target/sbom/tradewind.cdx.json) components"

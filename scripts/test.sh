@@ -19,7 +19,7 @@ export WHAT PROPTEST_RNG_SEED=${SEED:-1} RUST_TEST_THREADS=${THREADS:-3}
 others() {
     "$cargo" metadata --no-deps --format-version 1 | python3 -c '
 import json, sys
-tests = {t["name"] for p in json.load(sys.stdin)["packages"] for t in p["targets"] if "test" in t["kind"]}
+tests = {t["name"] for p in json.load(sys.stdin)["packages"] for t in p["targets"] if "test" in t["kind"] and t["test"]}
 print(*("--test=" + name for name in sorted(tests - {"with_slurm", "with_gridengine", "with_chromium", "with_older"})))'
 }
 

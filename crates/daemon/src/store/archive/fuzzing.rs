@@ -13,16 +13,16 @@ use crate::store::{Origin, Row};
 /// Reads `bytes` as an archive file, and as the text in one; and what is written of rows with these
 /// bytes is read again.
 pub fn fuzzed(bytes: &[u8]) {
-    read(bytes.to_vec(), bytes);
+    read(bytes, bytes);
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     if let Ok(packed) = gzip.write_all(bytes).and_then(|()| gzip.finish()) {
-        read(packed, bytes);
+        read(&packed, bytes);
     }
     again(bytes);
 }
 
 /// All rows, whether or not they are what their digests say.
-fn read(packed: Vec<u8>, text: &[u8]) {
+fn read(packed: &[u8], text: &[u8]) {
     let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let (market, created, row) = match serde_json::from_slice::<Header>(first) {
         Ok(header) => (header.market, header.created, header.first),
@@ -30,7 +30,7 @@ fn read(packed: Vec<u8>, text: &[u8]) {
     };
     let origin = Origin { market, created };
     let begin = || {
-        let file = Box::new(Cursor::new(packed.clone()));
+        let file = Box::new(Cursor::new(packed.to_vec()));
         SegmentReader::begin_with(PathBuf::from("a"), file, &origin, row)
     };
     if let Ok((mut reader, _)) = begin() {
