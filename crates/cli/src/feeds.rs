@@ -6,9 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use tradewind_io::digest::sha256;
@@ -17,6 +14,7 @@ use tradewind_io::settings::Settings;
 use tradewind_model::Series;
 use ureq::Agent;
 
+use crate::background::{Background, StopFlag};
 use crate::commands::up::place::try_write_private;
 
 /// How often each address is read.
@@ -126,12 +124,10 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Reads all addresses again and again on a thread of its own, until it is stopped.
+/// Reads all addresses again and again on a thread of its own, until it is stopped; none where there
+/// is nothing to read.
 #[derive(Debug)]
-pub(crate) struct FeedReader {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
+pub(crate) struct FeedReader(Option<Background>);
 
 impl FeedReader {
     /// Starts, if there is anything to read.
@@ -139,36 +135,29 @@ impl FeedReader {
     /// # Errors
     /// If there is no thread for it.
     pub(crate) fn start(settings: &Settings, state: &Path) -> std::io::Result<FeedReader> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (feeds, state, stopped) = (of(settings), state.to_owned(), Arc::clone(&stop));
+        let (feeds, state) = (of(settings), state.to_owned());
         if feeds.is_empty() {
-            return Ok(FeedReader { stop, thread: None });
+            return Ok(FeedReader(None));
         }
-        let run = move || {
+        let run = move |flag: &StopFlag| {
             let mut told: BTreeMap<usize, String> = BTreeMap::new();
-            while !stopped.load(Ordering::Relaxed) {
+            while !flag.is_set() {
                 let begun = Instant::now();
-                for (at, feed) in feeds.iter().enumerate() {
-                    if !stopped.load(Ordering::Relaxed) {
-                        note(&mut told, at, feed, feed.renew(&state));
-                    }
+                for (at, feed) in feeds.iter().enumerate().take_while(|_| !flag.is_set()) {
+                    note(&mut told, at, feed, feed.renew(&state));
                 }
-                while begun.elapsed() < EVERY && !stopped.load(Ordering::Relaxed) {
+                while begun.elapsed() < EVERY && !flag.is_set() {
                     std::thread::park_timeout(Duration::from_secs(1));
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("feeds".to_owned()).spawn(run)?;
-        Ok(FeedReader { stop, thread: Some(thread) })
+        Background::start("feeds", run).map(|thread| FeedReader(Some(thread)))
     }
 
     /// Stops. An answer that is being waited for is not: its time is bounded, and its thread ends by
     /// itself.
     pub(crate) fn stop(self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread {
-            thread.thread().unpark();
-        }
+        drop(self.0.map(Background::leave));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The `tradewind` command: arguments → settings → calls → rendering. One module per subcommand
 //! in `commands`; what they share stands beside them. No decision is made here.
 
+mod background;
 mod bounded_call;
 mod cli;
 mod client;

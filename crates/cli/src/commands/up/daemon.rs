@@ -18,6 +18,7 @@ use super::{
     Args, admit, audit, demo, listen, notify, observe, place, planner, schedules, shared, tell_url,
     upkeep, url, windows,
 };
+use crate::background::Background;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::feeds::FeedReader;
 use crate::journals::JournalPlace;
@@ -88,8 +89,8 @@ impl Daemon<'_> {
             report.note(&format!("the administrator's token is in {}", token.display()));
         }
         let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
-        let planner = planner::Planner::start(engine.handle.clone(), Arc::clone(&plans))
-            .map_err(no_thread)?;
+        let planner =
+            planner::start(engine.handle.clone(), Arc::clone(&plans)).map_err(no_thread)?;
         let no_signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
         let end = service::End::listen().map_err(no_signals)?;
         end.tell(told, (*report).clone()).map_err(no_thread)?;
@@ -171,8 +172,8 @@ impl Daemon<'_> {
 
 /// What only the owner of a market does, beside what its engine does.
 struct Duties {
-    watcher: schedules::Watcher,
-    windows: windows::WindowKeeper,
+    watcher: Background,
+    windows: Background,
     feeds: FeedReader,
     notifying: Notifying,
 }
@@ -202,10 +203,10 @@ impl Duties {
             notify::Notifier::start(engine.handle.clone(), events, settings, deliveries)?;
         let upkeep = upkeep(place, kept, settings, engine)?;
         let state = place.folder();
-        let watcher = schedules::Watcher::start(engine.handle.clone(), settings, state);
+        let watcher = schedules::start(engine.handle.clone(), settings, state);
         let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
         let watcher = watcher.map_err(no_thread)?;
-        let windows = windows::WindowKeeper::start(engine.handle.clone(), Arc::clone(plans));
+        let windows = windows::start(engine.handle.clone(), Arc::clone(plans));
         let windows = windows.map_err(no_thread)?;
         let feeds = FeedReader::start(settings, state).map_err(no_thread)?;
         Ok(Duties { watcher, windows, feeds, notifying: Notifying { notifier, upkeep } })

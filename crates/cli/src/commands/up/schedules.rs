@@ -3,9 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
@@ -15,6 +12,7 @@ use tradewind_daemon::live::{Ask, Input, Live, Withheld};
 use tradewind_io::settings::{Pool, Settings};
 use tradewind_model::{Cause, Market, PoolId, Power, Price, Span, Time};
 
+use crate::background::Background;
 use crate::feeds;
 
 /// How often load is looked at.
@@ -28,44 +26,22 @@ const REREAD: Span = Span(60);
 /// So long after the start the first answers of addresses are there.
 const FIRST_ANSWERS: Span = Span(5);
 
-/// Looks again and again until it is stopped.
-#[derive(Debug)]
-pub(crate) struct Watcher {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
-}
-
-impl Watcher {
-    /// Starts to look.
-    ///
-    /// # Errors
-    /// If there is no thread for it.
-    pub(crate) fn start(
-        market: Handle,
-        settings: &Settings,
-        state: &Path,
-    ) -> std::io::Result<Watcher> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let sites = crate::sites::configured(settings);
-        let pools = sites.iter().flat_map(|site| site.pools.clone()).collect();
-        let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
-        let rules = settings.market.clone();
-        let electricity = ElectricityFiles::of(settings, state);
-        let mut eye = Eye { market, pools, zone, rules, last: None, policy: None, electricity };
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::Builder::new().name("schedules".to_owned()).spawn(move || {
-            while !stopped.load(Ordering::Relaxed) && eye.look().is_ok() {
-                std::thread::park_timeout(EVERY);
-            }
-        })?;
-        Ok(Watcher { stop, thread })
-    }
-
-    pub(crate) fn stop(self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.thread().unpark();
-        drop(self.thread.join());
-    }
+/// Starts to look.
+///
+/// # Errors
+/// If there is no thread for it.
+pub(crate) fn start(
+    market: Handle,
+    settings: &Settings,
+    state: &Path,
+) -> std::io::Result<Background> {
+    let sites = crate::sites::configured(settings);
+    let pools = sites.iter().flat_map(|site| site.pools.clone()).collect();
+    let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
+    let rules = settings.market.clone();
+    let electricity = ElectricityFiles::of(settings, state);
+    let mut eye = Eye { market, pools, zone, rules, last: None, policy: None, electricity };
+    Background::start("schedules", move |flag| flag.repeat(EVERY, || eye.look()))
 }
 
 /// Prices, and what is withheld.

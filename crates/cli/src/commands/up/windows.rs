@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tradewind_daemon::engine::{EngineStopped, Handle};
@@ -17,6 +15,7 @@ use tradewind_web::{Advisor, MarketView, Watch};
 
 use super::advice::SimulationAdvisor;
 use super::planner::Plans;
+use crate::background::Background;
 
 /// How often it is looked whether jobs wait for windows.
 const LOOK: Duration = Duration::from_millis(500);
@@ -32,36 +31,14 @@ const VALID: Span = Span(60);
 /// Jobs that are looked at in one round.
 const AT_ONCE: usize = 16;
 
-/// Looks again and again until it is stopped.
-#[derive(Debug)]
-pub(super) struct WindowKeeper {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
-}
-
-impl WindowKeeper {
-    /// Starts to look.
-    ///
-    /// # Errors
-    /// If there is no thread for it.
-    pub(super) fn start(market: Handle, plans: Arc<Plans>) -> std::io::Result<WindowKeeper> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let advisor = SimulationAdvisor { plans };
-        let mut seeker = Seeker { market, advisor, pauses: BTreeMap::new() };
-        let thread = std::thread::Builder::new().name("windows".to_owned()).spawn(move || {
-            while !stopped.load(Ordering::Relaxed) && seeker.round().is_ok() {
-                std::thread::park_timeout(LOOK);
-            }
-        })?;
-        Ok(WindowKeeper { stop, thread })
-    }
-
-    pub(super) fn stop(self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.thread().unpark();
-        drop(self.thread.join());
-    }
+/// Starts to look.
+///
+/// # Errors
+/// If there is no thread for it.
+pub(super) fn start(market: Handle, plans: Arc<Plans>) -> std::io::Result<Background> {
+    let advisor = SimulationAdvisor { plans };
+    let mut seeker = Seeker { market, advisor, pauses: BTreeMap::new() };
+    Background::start("windows", move |flag| flag.repeat(LOOK, || seeker.round()))
 }
 
 /// When a job is looked at next, and how long the pause before that is.

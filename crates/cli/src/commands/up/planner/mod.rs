@@ -8,15 +8,15 @@
 pub(crate) mod draft;
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tradewind_daemon::engine::{EngineStopped, Handle};
 use tradewind_daemon::live::{Input, Live, Refusal, RefusalKind};
 use tradewind_model::{JobId, Span, Time};
 use tradewind_web::{MarketView, Watch, present};
+
+use crate::background::{Background, StopFlag};
 
 use draft::{Draft, Kept, New, is_exact};
 
@@ -116,35 +116,17 @@ fn no_plan() -> Refusal {
 }
 
 /// Keeps the plan until it is stopped.
-#[derive(Debug)]
-pub(super) struct Planner {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
-}
-
-impl Planner {
-    /// Starts.
-    ///
-    /// # Errors
-    /// If there is no thread for it.
-    pub(super) fn start(market: Handle, plans: Arc<Plans>) -> std::io::Result<Planner> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        plans.shelf().is_kept = true;
-        let thread = std::thread::Builder::new().name("planner".to_owned()).spawn(move || {
-            let mut desk = Desk::new(market, plans, stopped);
-            while !desk.stopped.load(Ordering::Relaxed) && desk.turn().is_ok() {
-                desk.rest();
-            }
-        })?;
-        Ok(Planner { stop, thread })
-    }
-
-    pub(super) fn stop(self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.thread().unpark();
-        drop(self.thread.join());
-    }
+///
+/// # Errors
+/// If there is no thread for it.
+pub(super) fn start(market: Handle, plans: Arc<Plans>) -> std::io::Result<Background> {
+    plans.shelf().is_kept = true;
+    Background::start("planner", move |flag| {
+        let mut desk = Desk::new(market, plans, flag.clone());
+        while !flag.is_set() && desk.turn().is_ok() {
+            desk.rest();
+        }
+    })
 }
 
 /// What the thread works with.
@@ -152,7 +134,7 @@ impl Planner {
 struct Desk {
     market: Handle,
     plans: Arc<Plans>,
-    stopped: Arc<AtomicBool>,
+    stopped: StopFlag,
     draft: Option<Draft>,
     /// The journal's last row that was looked at.
     row: u64,
@@ -183,7 +165,7 @@ struct Known {
 }
 
 impl Desk {
-    fn new(market: Handle, plans: Arc<Plans>, stopped: Arc<AtomicBool>) -> Desk {
+    fn new(market: Handle, plans: Arc<Plans>, stopped: StopFlag) -> Desk {
         let (draft, row, made, told) = (None, 0, Instant::now(), None);
         Desk { market, plans, stopped, draft, row, made, is_wrong: false, told }
     }
@@ -191,7 +173,7 @@ impl Desk {
     /// Waits for the next look; shortly, if a caller waits for a plan.
     fn rest(&self) {
         let begin = Instant::now();
-        while begin.elapsed() < LOOK && !self.stopped.load(Ordering::Relaxed) {
+        while begin.elapsed() < LOOK && !self.stopped.is_set() {
             std::thread::park_timeout(Duration::from_millis(20));
             if self.plans.shelf().wanted > 0 {
                 return;
@@ -229,7 +211,7 @@ impl Desk {
     }
 
     fn make(&mut self, view: &MarketView) {
-        let mut going = || match self.stopped.load(Ordering::Relaxed) {
+        let mut going = || match self.stopped.is_set() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
