@@ -13,10 +13,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Command, Demand, Event, JobId, Market, Pools, Time};
+use tradewind_model::{Command, Demand, Event, JobId, Market, Pools};
 
-use super::availability::Taken;
-use super::{Exchange, Policy, Promise, UserShare};
+use super::{Policy, Promise};
 
 /// Makes the policy inside, for these pools; `None`: it cannot be made any more.
 pub type Maker = Box<dyn Fn(&Pools) -> Option<Box<dyn Policy>> + Send>;
@@ -122,8 +121,12 @@ impl Policy for ByExpectation {
         }
     }
 
-    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
-        self.inner.resume(usage);
+    fn inner(&self) -> Option<&dyn Policy> {
+        Some(&*self.inner)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn Policy> {
+        Some(&mut *self.inner)
     }
 
     /// Expectations may be too short, and promises hold only while they are not.
@@ -132,30 +135,6 @@ impl Policy for ByExpectation {
             PlannedBy::Expectations if !self.expected.is_empty() => Promise::Nothing,
             _ => self.inner.promise(),
         }
-    }
-
-    fn reservation(&self, job: JobId) -> Option<Time> {
-        self.inner.reservation(job)
-    }
-
-    fn reserved(&self) -> Vec<(JobId, Taken)> {
-        self.inner.reserved()
-    }
-
-    fn standing(&self, now: Time) -> Vec<UserShare> {
-        self.inner.standing(now)
-    }
-
-    fn exchange(&self) -> Option<&dyn Exchange> {
-        self.inner.exchange()
-    }
-
-    fn exchange_mut(&mut self) -> Option<&mut dyn Exchange> {
-        self.inner.exchange_mut()
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        self.inner.counts()
     }
 }
 

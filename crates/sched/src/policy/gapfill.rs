@@ -21,7 +21,7 @@ use tradewind_model::{
 };
 
 use super::availability::{Taken, expected_length, missing_time};
-use super::{Exchange, Policy, Promise, UserShare};
+use super::{Policy, Promise};
 
 /// The policy; see the module's text. Where no preemptible job waits, a call is one of the policy
 /// inside. Otherwise it costs O(r·log r) more for r running jobs and reservations in pools that have
@@ -241,33 +241,17 @@ impl<P: Policy> Policy for GapFill<P> {
         }
     }
 
-    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
-        self.inner.resume(usage);
+    fn inner(&self) -> Option<&dyn Policy> {
+        Some(&self.inner)
     }
 
-    fn promise(&self) -> Promise {
-        self.inner.promise()
+    fn inner_mut(&mut self) -> Option<&mut dyn Policy> {
+        Some(&mut self.inner)
     }
 
     fn reservation(&self, job: JobId) -> Option<Time> {
         let starts = |event: &Event| matches!(event, Event::Started { job: it, .. } if *it == job);
         self.inner.reservation(job).filter(|_| !self.begun.iter().any(starts))
-    }
-
-    fn reserved(&self) -> Vec<(JobId, Taken)> {
-        self.inner.reserved()
-    }
-
-    fn standing(&self, now: Time) -> Vec<UserShare> {
-        self.inner.standing(now)
-    }
-
-    fn exchange(&self) -> Option<&dyn Exchange> {
-        self.inner.exchange()
-    }
-
-    fn exchange_mut(&mut self) -> Option<&mut dyn Exchange> {
-        self.inner.exchange_mut()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -56,120 +56,124 @@ pub trait Policy: Send {
     /// a start that was decided elsewhere, in the same call as of the job's submission.
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>);
 
+    /// The policy inside, of one that stands around another: all that it does not say itself is said
+    /// by that.
+    fn inner(&self) -> Option<&dyn Policy> {
+        None
+    }
+
+    /// The same, to be told something.
+    fn inner_mut(&mut self) -> Option<&mut dyn Policy> {
+        None
+    }
+
     /// To be called before the first [`Policy::decide`] of a policy that goes on where another one
     /// stopped: `usage` is what [`Policy::standing`] said then, in processor-seconds by user. Jobs of
     /// the first call waited before, and none is refused for the prices of the moment.
-    fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {}
+    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        if let Some(inner) = self.inner_mut() {
+            inner.resume(usage);
+        }
+    }
 
     /// What the policy promises to jobs that wait.
     fn promise(&self) -> Promise {
-        Promise::Nothing
+        self.inner().map_or(Promise::Nothing, Policy::promise)
     }
 
     /// When a waiting job is to start, if the policy has set that down. Under
     /// [`Promise::Reservations`] it is a promise.
-    fn reservation(&self, _job: JobId) -> Option<Time> {
-        None
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        self.inner()?.reservation(job)
     }
 
     /// All nodes that the policy has set aside for waiting jobs, from when until when. Empty: none, or
     /// the policy does not say.
     fn reserved(&self) -> Vec<(JobId, Taken)> {
-        Vec::new()
+        self.inner().map(Policy::reserved).unwrap_or_default()
     }
 
     /// What users have used up to `now`, the user who has used least first: where the order is by
     /// fair share. Others have used nothing. Jobs that ran at the last call are taken to run still.
-    fn standing(&self, _now: Time) -> Vec<UserShare> {
-        Vec::new()
+    fn standing(&self, now: Time) -> Vec<UserShare> {
+        self.inner().map(|inner| inner.standing(now)).unwrap_or_default()
     }
 
     /// If the policy decides for one member of a larger grid: what it tells those who negotiate with
     /// the others.
     fn exchange(&self) -> Option<&dyn Exchange> {
-        None
+        self.inner()?.exchange()
     }
 
     /// The same, to be told how jobs come.
     fn exchange_mut(&mut self) -> Option<&mut dyn Exchange> {
-        None
+        self.inner_mut()?.exchange_mut()
     }
 
     /// What the policy has counted so far and no other part can, under names of measures: messages
     /// between sites, say.
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
+        self.inner().map(Policy::counts).unwrap_or_default()
     }
+}
+
+/// All methods as the policy behind a pointer has them.
+macro_rules! behind_pointer {
+    () => {
+        fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+            (**self).decide(market, events, commands);
+        }
+
+        fn inner(&self) -> Option<&dyn Policy> {
+            (**self).inner()
+        }
+
+        fn inner_mut(&mut self) -> Option<&mut dyn Policy> {
+            (**self).inner_mut()
+        }
+
+        fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+            (**self).resume(usage);
+        }
+
+        fn promise(&self) -> Promise {
+            (**self).promise()
+        }
+
+        fn reservation(&self, job: JobId) -> Option<Time> {
+            (**self).reservation(job)
+        }
+
+        fn reserved(&self) -> Vec<(JobId, Taken)> {
+            (**self).reserved()
+        }
+
+        fn standing(&self, now: Time) -> Vec<UserShare> {
+            (**self).standing(now)
+        }
+
+        fn exchange(&self) -> Option<&dyn Exchange> {
+            (**self).exchange()
+        }
+
+        fn exchange_mut(&mut self) -> Option<&mut dyn Exchange> {
+            (**self).exchange_mut()
+        }
+
+        fn counts(&self) -> Vec<(&'static str, u64)> {
+            (**self).counts()
+        }
+    };
 }
 
 /// Another one's policy, for as long as it is lent.
 impl<P: Policy + ?Sized> Policy for &mut P {
-    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        (**self).decide(market, events, commands);
-    }
-
-    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
-        (**self).resume(usage);
-    }
-
-    fn promise(&self) -> Promise {
-        (**self).promise()
-    }
-
-    fn reservation(&self, job: JobId) -> Option<Time> {
-        (**self).reservation(job)
-    }
-
-    fn reserved(&self) -> Vec<(JobId, Taken)> {
-        (**self).reserved()
-    }
-
-    fn standing(&self, now: Time) -> Vec<UserShare> {
-        (**self).standing(now)
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        (**self).counts()
-    }
+    behind_pointer!();
 }
 
 /// A policy in a box.
 impl<P: Policy + ?Sized> Policy for Box<P> {
-    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        (**self).decide(market, events, commands);
-    }
-
-    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
-        (**self).resume(usage);
-    }
-
-    fn promise(&self) -> Promise {
-        (**self).promise()
-    }
-
-    fn reservation(&self, job: JobId) -> Option<Time> {
-        (**self).reservation(job)
-    }
-
-    fn reserved(&self) -> Vec<(JobId, Taken)> {
-        (**self).reserved()
-    }
-
-    fn standing(&self, now: Time) -> Vec<UserShare> {
-        (**self).standing(now)
-    }
-
-    fn exchange(&self) -> Option<&dyn Exchange> {
-        (**self).exchange()
-    }
-
-    fn exchange_mut(&mut self) -> Option<&mut dyn Exchange> {
-        (**self).exchange_mut()
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        (**self).counts()
-    }
+    behind_pointer!();
 }
 
 /// What a policy promises the head of the queue, for checkers.

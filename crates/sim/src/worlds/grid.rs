@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Demand, JobId, Market, Money, Pool, SiteId, Span, Terms, Time};
+use tradewind_model::{Demand, JobId, Money, Pool, SiteId, Span, Terms, Time};
 use tradewind_sched::policy::Policy;
 
 use super::features::{log, many, share};
@@ -28,32 +28,6 @@ pub(super) enum GridChoice {
     Bid { levels: Arc<[u32]>, seed: u64, share: u32 },
 }
 
-/// A policy that may be any.
-struct Boxed(Box<dyn Policy>);
-
-impl Policy for Boxed {
-    fn decide(
-        &mut self,
-        market: &Market,
-        events: &[tradewind_model::Event],
-        commands: &mut Vec<tradewind_model::Command>,
-    ) {
-        self.0.decide(market, events, commands);
-    }
-
-    fn promise(&self) -> tradewind_sched::policy::Promise {
-        self.0.promise()
-    }
-
-    fn reservation(&self, job: JobId) -> Option<Time> {
-        self.0.reservation(job)
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        self.0.counts()
-    }
-}
-
 /// A job of the agent's that has not ended.
 struct Mine {
     job: JobId,
@@ -71,7 +45,7 @@ struct Open {
 
 /// An episode whose agent decides at submissions.
 pub(super) struct Grid {
-    stepped: Stepped<Boxed>,
+    stepped: Stepped<Box<dyn Policy>>,
     workload: Arc<Workload>,
     choice: GridChoice,
     open: Vec<Open>,
@@ -91,7 +65,7 @@ impl Grid {
         policy: &MakePolicy,
         choice: GridChoice,
     ) -> Grid {
-        let made = Boxed(policy(&workload));
+        let made = policy(&workload);
         let stepped = Stepped::new(Arc::clone(&workload), estimate, made, StopBefore::Submissions);
         let mut grid = Grid {
             stepped,

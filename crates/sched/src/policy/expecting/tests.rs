@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{Cause, Outage, OutageId, PoolId, Span};
+use tradewind_model::{Cause, Outage, OutageId, PoolId, Span, Time};
 
 use super::*;
 use crate::policy::backfill::Depth;
