@@ -1,6 +1,5 @@
 //! The list of jobs.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use askama::Template;
@@ -403,13 +402,15 @@ fn list(moment: &Moment<'_>, actor: &Actor, which: &JobsQuery) -> JobListPage {
         Some(column) => (column, true),
         None => (which.sort.as_str(), false),
     };
-    all.sort_by(|a, b| {
-        let order = compare(moment, column, a, b).then(a.number.cmp(&b.number));
+    let mut all: Vec<(SortKey<'_>, &Job)> =
+        all.into_iter().map(|job| (sort_key(moment, column, job), job)).collect();
+    all.sort_unstable_by(|(a, one), (b, other)| {
+        let order = a.cmp(b).then(one.number.cmp(&other.number));
         if backwards { order.reverse() } else { order }
     });
     let first = (which.page - 1).saturating_mul(PAGE);
     let count = all.len();
-    let groups = groups(all, which);
+    let groups = groups(all.into_iter().map(|(_, job)| job), which);
     let rows = groups.iter().skip(first).take(PAGE);
     let jobs: Vec<ListRow> = rows.filter_map(|group| row(moment, group)).collect();
     let first = if jobs.is_empty() { 0 } else { first + 1 };
@@ -428,7 +429,7 @@ fn fits_more(moment: &Moment<'_>, which: &JobsQuery, job: &Job) -> bool {
 }
 
 /// The jobs of an array together, where the first of them stands.
-fn groups<'a>(all: Vec<&'a Job>, which: &JobsQuery) -> Vec<Vec<&'a Job>> {
+fn groups<'a>(all: impl Iterator<Item = &'a Job>, which: &JobsQuery) -> Vec<Vec<&'a Job>> {
     let folds = which.arrays != EACH && which.array.is_empty();
     let mut groups: Vec<Vec<&Job>> = Vec::new();
     let mut places = BTreeMap::new();
@@ -468,25 +469,28 @@ fn row(moment: &Moment<'_>, group: &[&Job]) -> Option<ListRow> {
     Some(ListRow { job, folded })
 }
 
-fn compare(moment: &Moment<'_>, column: &str, a: &Job, b: &Job) -> Ordering {
-    let status = |job: &Job| moment.status(job);
-    let start = |job: &Job| {
-        let status = status(job);
-        let expected = status.expected_start.map(|it| it.at);
-        status.started.map(|at| at.0).or(expected).unwrap_or(i64::MAX)
+/// What a job is sorted by: a number, a text, the place in its array. The others are the same in all
+/// jobs.
+type SortKey<'a> = (i128, &'a str, Option<(u64, u32)>);
+
+fn sort_key<'a>(moment: &Moment<'_>, column: &str, job: &'a Job) -> SortKey<'a> {
+    let status = || moment.status(job);
+    let number = match column {
+        "name" => return (0, &job.submission.name, job.array),
+        "user" => return (0, &job.user, None),
+        "state" => return (0, status().state, None),
+        "nodes" => i128::from(job.nodes()),
+        "submitted" => i128::from(job.submitted.0),
+        "start" => {
+            let status = status();
+            let expected = status.expected_start.map(|it| it.at);
+            i128::from(status.started.map(|at| at.0).or(expected).unwrap_or(i64::MAX))
+        }
+        "end" => i128::from(job.ended().map_or(i64::MAX, |at| at.0)),
+        "credits" => status().cost_so_far.0,
+        _ => i128::from(job.number),
     };
-    let end = |job: &Job| job.ended().map_or(i64::MAX, |at| at.0);
-    match column {
-        "name" => a.submission.name.cmp(&b.submission.name).then(a.array.cmp(&b.array)),
-        "user" => a.user.cmp(&b.user),
-        "state" => status(a).state.cmp(status(b).state),
-        "nodes" => a.nodes().cmp(&b.nodes()),
-        "submitted" => a.submitted.cmp(&b.submitted),
-        "start" => start(a).cmp(&start(b)),
-        "end" => end(a).cmp(&end(b)),
-        "credits" => status(a).cost_so_far.cmp(&status(b).cost_so_far),
-        _ => a.number.cmp(&b.number),
-    }
+    (number, "", None)
 }
 
 /// Whether the list that is called `show` has the job, which is of this group.
