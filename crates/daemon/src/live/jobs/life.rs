@@ -358,7 +358,9 @@ impl Live {
     /// What waited for the job's end goes on.
     pub(in crate::live) fn is_over(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        let array = job.array;
+        let limit = job.submission.array.as_ref().and_then(|it| it.at_once);
+        // Without a limit none of its array waits for its end.
+        let array = job.array.filter(|_| limit.is_some());
         self.index.awaited.note(job);
         self.index.active.remove(job);
         self.index.grouped.remove(&number);

@@ -26,7 +26,6 @@ pub fn check(path: &Path) -> Result<Verified, StoreError> {
     let said = store.connection.query_row(said, [], |row| row.get::<_, String>(0));
     let said = said.map_err(|e| explain(path, 0, &e))?;
     if said != "ok" {
-        let said = said.replace('\n', " ");
         return Err(damaged(path, 0, format!("the rows are whole, the file is not: {said}")));
     }
     verified.damaged_snapshots = snapshots::damaged(&store.connection, path)?;
