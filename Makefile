@@ -155,9 +155,10 @@ lint:
 bench: setup
 	./scripts/bench.sh $(LOG)
 
-# What one user at full rate does to another, three minutes.
+# What one user at full rate does to another, a quarter of an hour; `make bench-fairness ROWS="what-ifs idle"`
+# measures some rows only.
 bench-fairness: build
-	$(CARGO) run --release -p tradewind --example fairness -- target/release/tradewind
+	$(CARGO) run --release -p tradewind --example fairness -- target/release/tradewind $(ROWS)
 
 # Forecasts of starts on real Slurm, ours and Slurm's own, beside what came: an hour.
 bench-forecast: build

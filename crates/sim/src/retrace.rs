@@ -69,6 +69,16 @@ pub enum RetraceError {
         /// What the market reported.
         error: MarketError,
     },
+    /// The policy that took over cannot be made for this market.
+    #[error("step {step}, at {at}: {why}")]
+    Policy {
+        /// Index of the step.
+        step: u64,
+        /// The moment in simulated or market time.
+        at: Time,
+        /// What `make` says.
+        why: String,
+    },
     /// A pass, and no policy has begun.
     #[error("step {step}: a pass before any policy began")]
     Nobody {
@@ -92,9 +102,10 @@ pub struct Retrace<P, F> {
     policies: std::marker::PhantomData<fn(P)>,
 }
 
-impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
+impl<P, F: FnMut(&P, &Market) -> Result<Box<dyn Policy>, String>> Retrace<P, F> {
     /// Begins with the market that the record begins with. `make` makes the policies, and calls
-    /// [`Policy::resume`] where the live process did.
+    /// [`Policy::resume`] where the live process did; it may fail, since a damaged record may name
+    /// pools that a policy cannot plan on.
     pub fn new(market: Market, make: F) -> Retrace<P, F> {
         Retrace {
             market,
@@ -120,7 +131,7 @@ impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
         let wrong = |error| RetraceError::Market { step: index, at, error };
         self.market.pass_to(at).map_err(wrong)?;
         if let Some(began) = &step.began {
-            self.begin(began).map_err(wrong)?;
+            self.begin(at, began)?;
         }
         for event in &step.events {
             self.market.apply(event).map_err(wrong)?;
@@ -133,11 +144,14 @@ impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
         Ok(())
     }
 
-    fn begin(&mut self, began: &Began<P>) -> Result<(), MarketError> {
+    fn begin(&mut self, at: Time, began: &Began<P>) -> Result<(), RetraceError> {
+        let step = self.steps;
         if let Some(pools) = &began.pools {
-            self.market.regrid(Arc::clone(pools))?;
+            let regridded = self.market.regrid(Arc::clone(pools));
+            regridded.map_err(|error| RetraceError::Market { step, at, error })?;
         }
-        self.policy = Some((self.make)(&began.policy, &self.market));
+        let made = (self.make)(&began.policy, &self.market);
+        self.policy = Some(made.map_err(|why| RetraceError::Policy { step, at, why })?);
         self.fresh = true;
         Ok(())
     }
@@ -218,7 +232,7 @@ pub struct Retraced {
 /// As [`Retrace::step`].
 pub fn retrace<'a, P: 'a>(
     market: Market,
-    make: impl FnMut(&P, &Market) -> Box<dyn Policy>,
+    make: impl FnMut(&P, &Market) -> Result<Box<dyn Policy>, String>,
     steps: impl IntoIterator<Item = &'a Step<P>>,
 ) -> Result<Retraced, RetraceError> {
     let mut retrace = Retrace::new(market, make);

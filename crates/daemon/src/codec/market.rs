@@ -35,7 +35,42 @@ macro_rules! number {
     )* };
 }
 
-number!(JobId, PoolId, SiteId, OutageId, Money, Price, Time, Span, Energy, Carbon);
+number!(JobId, PoolId, SiteId, OutageId, Price, Energy, Carbon);
+
+/// Numbers whose sums must not overflow: what is further from zero was never written.
+macro_rules! bounded {
+    ($($type:ident: $max:expr),*) => { $(
+        impl Encode for $type {
+            fn put(&self, out: &mut Vec<u8>) {
+                self.0.put(out);
+            }
+        }
+
+        impl Decode for $type {
+            fn get(value: Value) -> Result<Self, DecodeFault> {
+                let number: i64 = Decode::get(value)?;
+                match number.unsigned_abs() <= $max {
+                    true => Ok($type(number)),
+                    false => Err(DecodeFault::new(format!("{number} is out of range"))),
+                }
+            }
+        }
+
+        #[cfg(test)]
+        impl super::tests::Any for $type {
+            fn any(dice: &mut super::tests::Dice) -> Self {
+                let number: i64 = super::tests::Any::any(dice);
+                $type(number % ($max as i64 + 1))
+            }
+        }
+    )* };
+}
+
+bounded!(Money: Money::MAX.0.unsigned_abs(), Time: MOST_SECONDS, Span: MOST_SECONDS);
+
+/// Moments and lengths that are read are at most so far from zero: more than what input may carry,
+/// since the market adds to that.
+pub(crate) const MOST_SECONDS: u64 = 4 * Time::MAX.0.unsigned_abs();
 
 impl Encode for Performance {
     fn put(&self, out: &mut Vec<u8>) {

@@ -30,6 +30,7 @@ mod wire;
 use std::fmt::Debug;
 
 use crate::live::{Record, State};
+pub(crate) use market::MOST_SECONDS;
 use wire::{Decode, DecodeFault, Encode};
 
 /// Writes records and states, and reads what any release before this one wrote.

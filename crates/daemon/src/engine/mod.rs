@@ -31,7 +31,7 @@ pub use handle::{CommittedRecord, EngineStopped, Handle, RecordStream};
 pub use lease::{Lease, Tick};
 pub use peers::{PeerSetup, PeerTransport, TAIL};
 pub use reads::Reader;
-pub use recovery::{RecoveryError, begun, recover, recover_pages, replay};
+pub use recovery::{RecoveryError, begun, moment, recover, recover_pages, replay};
 pub use sites::SiteSetup;
 pub use standby::{
     Followed, LeaseHold, MarketRole, OpenPartners, OwnerLook, SharedSetup, StandbyStatus, Term,

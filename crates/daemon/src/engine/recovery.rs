@@ -2,10 +2,10 @@
 
 use tradewind_model::Time;
 
-use crate::codec::Codec;
 use crate::codec::pages::{self, Draft, Pages};
+use crate::codec::{Codec, MOST_SECONDS};
 use crate::live::{ApplyError, State};
-use crate::store::{Snapshot, Store, StoreError};
+use crate::store::{Row, Snapshot, Store, StoreError};
 
 /// Rows that are read at once.
 const PAGE: usize = 1_024;
@@ -29,6 +29,19 @@ pub enum RecoveryError {
 impl RecoveryError {
     fn row(seq: u64, what: &impl ToString) -> RecoveryError {
         RecoveryError::Row { seq, what: what.to_string() }
+    }
+}
+
+/// When the row was written, in market time.
+///
+/// # Errors
+/// If that is beyond all time.
+pub fn moment(row: &Row) -> Result<Time, RecoveryError> {
+    match row.at.unsigned_abs() <= MOST_SECONDS {
+        true => Ok(Time(row.at)),
+        false => {
+            Err(RecoveryError::row(row.seq, &format!("its moment {} is out of range", row.at)))
+        }
     }
 }
 
@@ -125,7 +138,7 @@ pub fn replay<C: Codec>(
             }
             let record = codec.read_record(&row.body);
             let record = record.map_err(|wrong| RecoveryError::row(row.seq, &wrong))?;
-            let at = Time(row.at);
+            let at = moment(&row)?;
             let applied = state.apply(at, &record);
             applied.map_err(|wrong: ApplyError| RecoveryError::row(row.seq, &wrong))?;
             seq = row.seq;

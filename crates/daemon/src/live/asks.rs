@@ -7,6 +7,7 @@ use tradewind_model::{Money, Pools, Time};
 
 use super::bodies::check_environment;
 use super::input::{Ask, Refusal, RefusalKind, Reply, Unknown};
+use super::jobs::dependencies::check_dependencies;
 use super::money::Account;
 use super::peers::may_travel;
 use super::projects::ProjectEdit;
@@ -203,6 +204,7 @@ impl Live {
         check_environment(submission, &self.settings)?;
         self.index.active.may_come(&actor.user, count, submission, &self.settings)?;
         self.may_spend(&actor.user, submission.project.as_deref())?;
+        check_dependencies(submission.after.len(), count)?;
         self.may_wait(actor, submission)?;
         if submission.terms.deadline.is_some_and(|it| it + self.state.lead() <= at) {
             let message = "its deadline has passed: it could not be finished by then";

@@ -131,6 +131,7 @@ impl Live {
             self.index.over.remove(&(end, job));
             if let Some(job) = self.state.jobs.get(&job) {
                 self.index.runs.remove(job);
+                self.index.awaited.forget(job);
             }
             self.put(at, JobRecord::Dropped { job })?;
         }

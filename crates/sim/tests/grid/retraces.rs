@@ -47,7 +47,7 @@ proptest! {
         run(&workload, settings, &mut recorder, &mut []).unwrap();
         let mut steps = recorder.steps;
         prop_assume!(!steps.is_empty());
-        let new = |_: &(), _: &Market| make(which);
+        let new = |_: &(), _: &Market| Ok(make(which));
         let found = retrace(start(&pools, &steps), new, &steps).unwrap();
         prop_assert_eq!(found.passes, steps.len() as u64);
         prop_assert_eq!(found.market.queue().len(), 0);
@@ -77,7 +77,7 @@ proptest! {
         run(&workload, ReplaySettings::default(), &mut recorder, &mut []).unwrap();
         let steps = recorder.steps;
         let mut began = 0;
-        let new = |_: &(), _: &Market| { began += 1; make(which) };
+        let new = |_: &(), _: &Market| { began += 1; Ok(make(which)) };
         let passes = retrace(start(&pools, &steps), new, &steps).unwrap().passes;
         let asked = steps.iter().filter(|step| step.commands.is_some()).count();
         prop_assert_eq!(passes, asked as u64);
@@ -107,7 +107,7 @@ fn record() -> (Arc<Pools>, Vec<Step<()>>) {
 #[test]
 fn one_changed_event_is_found() {
     let (pools, mut steps) = record();
-    let new = |_: &(), _: &Market| make(0);
+    let new = |_: &(), _: &Market| Ok(make(0));
     retrace(start(&pools, &steps), new, &steps).unwrap();
     let at = steps.iter().position(|step| step.at == Time(2)).unwrap();
     let Event::Submitted { demand, .. } = &mut steps[at].events[0] else { panic!() };
@@ -124,12 +124,15 @@ fn one_changed_event_is_found() {
 #[test]
 fn what_cannot_have_happened_is_found() {
     let (pools, mut steps) = record();
-    let new = |_: &(), _: &Market| make(0);
+    let new = |_: &(), _: &Market| Ok(make(0));
     let last = steps.len() - 1;
     let ended = steps[last].events[0].clone();
     steps[last].events.push(ended);
     let error = retrace(start(&pools, &steps), new, &steps).unwrap_err();
     assert!(matches!(error, RetraceError::Market { step, .. } if step == last as u64));
+    let gone = |(): &(), _: &Market| Err("it is gone".to_owned());
+    let error = retrace(start(&pools, &steps), gone, &steps).unwrap_err();
+    assert_eq!(error.to_string(), "step 0, at 0: it is gone");
     steps[0].began = None;
     let error = retrace(start(&pools, &steps), new, &steps).unwrap_err();
     assert_eq!(error, RetraceError::Nobody { step: 0 });
@@ -144,7 +147,7 @@ fn a_grid_may_grow_where_a_policy_begins() {
     steps[0].began = Some(began);
     let mut retrace = Retrace::new(start(&small, &steps), |(): &(), market: &Market| {
         assert_eq!(market.processors(), 8);
-        make(0)
+        Ok(make(0))
     });
     retrace.step(&steps[0]).unwrap();
     assert_eq!((retrace.passes(), retrace.market().free()), (1, 6));

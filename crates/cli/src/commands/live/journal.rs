@@ -303,7 +303,7 @@ fn damaged_snapshots(place: &JournalPlace) -> Result<Vec<u64>, StoreError> {
     }
 }
 
-fn proof(place: &JournalPlace) -> Result<Value, Failure> {
+pub(crate) fn proof(place: &JournalPlace) -> Result<Value, Failure> {
     let damaged = damaged_snapshots(place).map_err(|wrong| stored(&wrong))?;
     let mut store = place.look().map_err(|wrong| stored(&wrong))?;
     let proof = prove(store.as_mut(), &Json).map_err(|wrong| journal(&wrong))?;

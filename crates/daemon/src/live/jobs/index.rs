@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::Time;
 
 use super::alike::AlikeRuns;
+use super::awaited::Awaited;
 use super::bodies::Bodies;
 use super::{Job, JobHold, Phase};
 use crate::live::offers::{BreachReason, Promise};
@@ -13,8 +14,8 @@ use crate::site::Tag;
 /// Jobs by what they wait for, and by what is to be done with them when.
 #[derive(Debug, Default)]
 pub(in crate::live) struct JobIndex {
-    /// By job: those that wait for it.
-    pub(in crate::live) dependents: BTreeMap<u64, BTreeSet<u64>>,
+    /// What jobs wait for that wait for others.
+    pub(in crate::live) awaited: Awaited,
     /// Jobs whose payer had too little.
     pub(in crate::live) short: BTreeSet<u64>,
     /// Jobs whose window is booked: by its start.
@@ -49,6 +50,7 @@ impl JobIndex {
     /// A job of a state that was read; jobs that wait for others are not among it.
     pub(in crate::live) fn add(&mut self, job: &Job) {
         let number = job.number;
+        self.awaited.note(job);
         match job.phase() {
             Phase::Over(_) => {
                 self.runs.add(job);
@@ -78,6 +80,7 @@ impl JobIndex {
         if job.submission.terms.groups.is_some() {
             self.grouped.insert(job.number);
         }
+        self.awaited.note(job);
         self.active.add(job);
     }
 }

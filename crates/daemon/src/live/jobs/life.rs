@@ -35,7 +35,7 @@ impl Live {
             }
             DependencyState::No => {}
         }
-        if self.array_is_full(number) {
+        if self.is_behind(job) || self.array_is_full(number) {
             return self.held(at, number, JobHold::Array);
         }
         if job.awaits_window() {
@@ -134,13 +134,16 @@ impl Live {
             self.put(at, JobRecord::Cancelling { job: number, by })?;
         }
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        match job.parts().iter().all(|part| part.exit.is_some()) {
-            true => self.conclude(at, number),
+        let is_over = job.parts().iter().all(|part| part.exit.is_some());
+        let gathers = job.is_gathering() && self.may_go_on(number);
+        match is_over {
+            true => return self.conclude(at, number),
             // Parts of a job that is stopped give their nodes back one by one: others may be at a site
             // that does not answer.
-            false if job.is_gathering() && self.may_go_on(number) => self.gather(at, number),
-            false => self.part_over(at, number),
+            false if gathers => self.gather(at, number)?,
+            false => self.part_over(at, number)?,
         }
+        self.let_others_go(at, number)
     }
 
     /// Who has cancelled a task of the job at its site, though the market wanted it to run.
@@ -355,7 +358,10 @@ impl Live {
     /// What waited for the job's end goes on.
     pub(in crate::live) fn is_over(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        let array = job.array;
+        let limit = job.submission.array.as_ref().and_then(|it| it.at_once);
+        // Without a limit none of its array waits for its end.
+        let array = job.array.filter(|_| limit.is_some());
+        self.index.awaited.note(job);
         self.index.active.remove(job);
         self.index.grouped.remove(&number);
         self.index.runs.add(job);
@@ -371,16 +377,19 @@ impl Live {
         self.call_off(at, number)?;
         self.mind_budgets_of(at, number)?;
         self.over_for_peers(at, number)?;
-        for waiting in self.index.dependents.remove(&number).unwrap_or_default() {
-            self.settle_if(at, waiting, &JobHold::Dependency)?;
-        }
+        self.let_others_go(at, number)?;
         if let Some((first, _)) = array {
             self.next_of_array(at, first)?;
         }
         self.afford(at)
     }
 
-    fn settle_if(&mut self, at: Time, number: u64, hold: &JobHold) -> Result<(), ApplyError> {
+    pub(super) fn settle_if(
+        &mut self,
+        at: Time,
+        number: u64,
+        hold: &JobHold,
+    ) -> Result<(), ApplyError> {
         let phase = self.state.jobs.get(&number).map(|job| job.phase());
         match phase == Some(Phase::Held(hold)) {
             true => self.enqueue(at, number),

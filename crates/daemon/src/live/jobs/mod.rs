@@ -2,10 +2,11 @@
 
 pub mod alike;
 mod apply;
+pub(super) mod awaited;
 pub(super) mod bodies;
 pub mod choice;
 pub(super) mod demand;
-mod dependencies;
+pub(super) mod dependencies;
 pub mod gather;
 pub(super) mod index;
 mod job;

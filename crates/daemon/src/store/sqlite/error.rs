@@ -13,7 +13,9 @@ pub(super) fn io(path: &Path, what: impl Into<String>) -> StoreError {
 
 /// The row is not what was written.
 pub(super) fn damaged(path: &Path, seq: u64, what: impl Into<String>) -> StoreError {
-    StoreError::Damaged { path: path.display().to_string(), seq, what: what.into() }
+    // SQLite quotes the file's own text, with its ends of lines.
+    let what = what.into().replace(char::is_control, " ");
+    StoreError::Damaged { path: path.display().to_string(), seq, what }
 }
 
 /// Another process has it.

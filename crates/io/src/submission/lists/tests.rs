@@ -18,6 +18,9 @@ fn arrays_are_lists_ranges_and_steps() {
     }
     assert!(array("0-10000").unwrap_err().message.contains("more than 10000"));
     assert!(array("0-4294967295").is_err());
+    // Each range once more is as much work again.
+    assert!(array("0-9999,0-9999").unwrap_err().message.contains("more than 10000"));
+    assert!(array("0-4999,0-4999").is_ok());
     assert!(array("4294967295").is_ok());
 }
 
