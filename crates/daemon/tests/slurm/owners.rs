@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use tradewind_daemon::site::Survey;
 use tradewind_daemon::site::conformance::SiteBench;
 use tradewind_daemon::site::queued::{Blocked, MAX_LIMIT, QueuedJob};
-use tradewind_daemon::site::slurm;
+use tradewind_daemon::site::slurm::{self, ManagedSettings};
 use tradewind_model::{Span, Time};
 
 use super::bench::{SlurmBench, pool};
@@ -190,8 +190,10 @@ fn jobs_between_two_lists_are_found_in_the_accounting() {
     let bench = SlurmBench::with(&cluster, "main", 2, |settings| {
         settings.cluster.command = vec![program.to_string_lossy().into_owned()];
     });
-    let mut site = slurm::observe(bench.settings.clone()).unwrap();
-    let job = |options: &[&str]| cluster.job(&[&["-N2", "--exclusive", "-t5"], options].concat());
+    let folder = bench.folder.path().join("observed");
+    let mut site = slurm::observe(ManagedSettings { folder, ..bench.settings.clone() }).unwrap();
+    let job =
+        |options: &[&str]| cluster.job(&[&["-N2", "--exclusive", "-t5"][..], options].concat());
     let over = |job: &String| {
         cluster.run(&["scancel", job]);
         cluster.until_state(job, "");
