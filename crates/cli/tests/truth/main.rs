@@ -1,6 +1,6 @@
 //! Where a job stands (its state, what it has cost, what it can cost at most, and when it is expected
-//! to start) is the same on every page, list, chart, CSV and document, and in every command: compared
-//! for all jobs of drawn markets that stand still.
+//! to start) is the same on every page, list, chart, CSV and document, in every command, and in Slurm's:
+//! compared for all jobs of drawn markets that stand still.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![expect(dead_code, reason = "the drawn worlds can do more than is looked at here")]
 
@@ -26,6 +26,7 @@ mod world;
 mod board;
 mod commands;
 mod pages;
+mod shims;
 mod stage;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,6 +143,7 @@ fn compare(stage: &Stage, seen: &mut BTreeMap<String, u32>) {
     pages::compare(stage, &all);
     board::compare(stage, &all);
     commands::compare(stage, &all);
+    shims::compare(stage, &all);
 }
 
 #[test]

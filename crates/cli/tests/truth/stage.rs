@@ -1,5 +1,6 @@
 //! A drawn market that stands still, with a server.
 
+use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -254,7 +255,13 @@ impl Stage {
 
     /// What a command of the administrator prints.
     pub(crate) fn command(&self, words: &[&str]) -> String {
+        self.shim("tradewind", words)
+    }
+
+    /// What the program prints under this name, as one of Slurm's commands.
+    pub(crate) fn shim(&self, name: &str, words: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+        command.arg0(name);
         command.args(words).env("TRADEWIND_URL", &self.url).env("TZ", "UTC");
         command.env("TRADEWIND_TOKEN", self.token("root")).env("HOME", self.folder.path());
         let done = command.output().unwrap();

@@ -51,7 +51,7 @@ mod tenants;
 
 use std::sync::Arc;
 
-use tradewind_model::{PoolId, Pools, Standing, Time};
+use tradewind_model::{Guard, PoolId, Pools, Standing, Time};
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::owners::SiteQueue;
 use tradewind_sched::policy::owners::SiteRule;
@@ -117,7 +117,9 @@ pub type OwnersRun = Vec<Option<OwnerRan>>;
 /// # Errors
 /// Never, unless there is a fault in the simulator.
 pub fn alone(workload: &Workload) -> Result<Vec<OwnersRun>, SimError> {
-    let without = Workload { jobs: Vec::new(), rejected: Vec::new(), ..workload.clone() };
+    let mut without = Workload { jobs: Vec::new(), rejected: Vec::new(), ..workload.clone() };
+    // What would be left to owners matters to the market alone.
+    without.owners.iter_mut().for_each(|load| load.rule.guard = Guard::Limits);
     let settings = ReplaySettings { semantics: Semantics::Textbook, estimate: Estimate::default() };
     let fcfs = backfill::BackfillSettings { depth: Depth::First(0), ..Default::default() };
     Ok(run(&without, settings, &mut Backfill::new(fcfs), &mut [])?.owners)

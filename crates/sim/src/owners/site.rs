@@ -296,7 +296,7 @@ impl<'a> OwnersSite<'a> {
         match self.load.rule.guard {
             Guard::Limits => Usual::default(),
             Guard::Early | Guard::Spare => {
-                Usual::of(&self.used.iter().copied().collect::<Vec<_>>(), &[])
+                Usual::cautious(&self.used.iter().copied().collect::<Vec<_>>(), &[])
             }
         }
     }

@@ -43,17 +43,18 @@ fn starts(now: i64, nodes: u32, depth: Depth, runs: &[(u32, i64)], waits: &[Wait
     let mut reserved = 0;
     let mut started = Vec::new();
     for (index, job) in waits.iter().enumerate() {
-        let start = free.earliest(now, *job);
+        // Where a job that has no reservation would start does not matter if that is later.
+        let fits_now = free.least(now, now + job.1) >= i64::from(job.0);
         let reserves = match depth {
             Depth::All => true,
             Depth::First(most) => reserved < most,
         };
-        if start == now {
+        if fits_now {
             started.push(index);
             free.take(now, *job);
         } else if reserves {
             reserved += 1;
-            free.take(start, *job);
+            free.take(free.earliest(now, *job), *job);
         } else if depth == Depth::First(0) {
             break;
         }

@@ -37,6 +37,9 @@ const MOST_BEFORE: usize = 256;
 /// be wrong, in parts of it.
 const BLUR: i64 = 5;
 
+/// How estimates are made, from jobs that ended and those that run.
+type Estimate = fn(&[u32], &[u32]) -> Usual;
+
 /// What was noticed of a site's other jobs since the start.
 #[derive(Debug, Clone, Default)]
 pub struct SiteHabits {
@@ -161,14 +164,19 @@ impl SiteHabits {
     }
 
     /// The estimates: by user those with enough jobs that ended, and of all.
-    fn usual(&self, now: Time, used: &UsedShares) -> (Vec<Usual>, BTreeMap<UserKey, usize>) {
+    fn usual(
+        &self,
+        now: Time,
+        used: &UsedShares,
+        estimate: Estimate,
+    ) -> (Vec<Usual>, BTreeMap<UserKey, usize>) {
         let so_far = |runs: &Runs| part(runs.since, now, runs.limit);
         let of = |user: Option<UserKey>| {
             let is_his = |other: UserKey| user.is_none_or(|user| other == user);
             let ended = used.iter().filter(|(other, _)| is_his(*other));
             let ended: Vec<u32> = ended.map(|(_, part)| *part).collect();
             let running = self.running.values().filter(|runs| is_his(key(runs.user.as_deref())));
-            Usual::of(&ended, &running.map(so_far).collect::<Vec<_>>())
+            estimate(&ended, &running.map(so_far).collect::<Vec<_>>())
         };
         let mut counts: BTreeMap<UserKey, usize> = BTreeMap::new();
         for (user, _) in used.iter().filter(|(user, _)| *user != 0) {
@@ -188,15 +196,14 @@ impl SiteHabits {
         if used.is_empty() || !has_others {
             return None;
         }
-        let habits = self.habits(used)?;
+        let habits = self.habits(used, Usual::of)?;
         Some(UsualStart { survey: survey.clone(), rule: *rule, habits, rank: *rank })
     }
 
-    /// What is usual for each of the jobs that run or wait; where none has ended yet, to run to its
-    /// limit.
-    fn habits(&self, used: &UsedShares) -> Option<Habits> {
+    /// What is usual for each of the jobs that run or wait.
+    fn habits(&self, used: &UsedShares, estimate: Estimate) -> Option<Habits> {
         let UsualQueue { survey, taken, waiting, .. } = self.ahead.as_ref()?;
-        let (usual, places) = self.usual(survey.now, used);
+        let (usual, places) = self.usual(survey.now, used, estimate);
         let of = |user: Option<&str>| places.get(&key(user)).copied().unwrap_or(0);
         let running = |name: &Option<String>| {
             let user = self.running.get(name.as_ref()?)?.user.as_deref();
@@ -247,11 +254,15 @@ impl Live {
         self.habits.get(&site)?.start(self.state.sites.used.as_ref()?.get(&site)?)
     }
 
-    /// What is usual for the site's jobs of others, as far as its last survey lists them.
+    /// What is usual for the site's jobs of others, as far as its last survey lists them, for what is
+    /// left to them.
     pub(super) fn habits_at(&self, site: SiteId) -> Habits {
         let none = UsedShares::new();
         let used = self.state.sites.used.as_ref().and_then(|all| all.get(&site)).unwrap_or(&none);
-        self.habits.get(&site).and_then(|site| site.habits(used)).unwrap_or_default()
+        self.habits
+            .get(&site)
+            .and_then(|site| site.habits(used, Usual::cautious))
+            .unwrap_or_default()
     }
 
     /// Remembers a survey's queue, and learns from what has ended.
@@ -338,7 +349,7 @@ mod tests {
             remember(&mut used, &ended.collect::<Vec<_>>());
         }
         assert_eq!(used.len(), REMEMBERED);
-        let (usual, places) = site.usual(Time(2_000), &used);
+        let (usual, places) = site.usual(Time(2_000), &used, Usual::of);
         assert_eq!((usual.len(), places[&key(Some("eve"))]), (2, 1));
         assert_eq!(usual[1].part(0, 500), 1, "less than a second, between two surveys");
     }
@@ -348,7 +359,7 @@ mod tests {
         let ended = |user: &str, part| (key(Some(user)), part);
         let eve = (0..8).map(|_| ended("eve", 100));
         let used: UsedShares = eve.chain((0..7).map(|_| ended("ann", 900))).collect();
-        let (usual, places) = SiteHabits::default().usual(Time(0), &used);
+        let (usual, places) = SiteHabits::default().usual(Time(0), &used, Usual::of);
         let eve = key(Some("eve"));
         assert_eq!(places.into_iter().collect::<Vec<_>>(), [(eve, 1)], "ann has too few");
         assert_eq!(usual[1].part(0, 999), 100);

@@ -4,9 +4,10 @@
 //! The look-ahead by limits is exact where jobs run to their limits. They seldom do: when a job ends
 //! early, the site's scheduler would give its nodes, and free ones beside them, to the next waiting
 //! job; if jobs of the market have got the free ones, that job waits longer. [`Guard::Early`] looks
-//! ahead some more times, each time with ends as jobs usually have them ([`Usual`](super::Usual)), and
-//! leaves what a waiting job has in any of these. [`Guard::Spare`] leaves some nodes more, for a job
-//! that may be submitted: no job of the market has them that is not over within some minutes.
+//! ahead some more times, each time with ends as jobs usually have them ([`Usual`](super::Usual); where
+//! little is known, [at any time](super::Usual::cautious)), and leaves what a waiting job has in any of
+//! these. [`Guard::Spare`] leaves some nodes more, for a job that may be submitted: no job of the
+//! market has them that is not over within some minutes.
 //! Heuristic; what is left is never less than by limits.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -25,6 +25,9 @@ pub const WHOLE: u32 = 1_000;
 /// Look-aheads of which the median is taken.
 pub const WORLDS: u32 = 9;
 
+/// If so many jobs have ended, they alone say what is usual, also for [`Usual::cautious`].
+const ENOUGH: usize = 20;
+
 /// All jobs, in the unit in which shares of them are counted.
 const ALL: u64 = 1_000_000_000;
 
@@ -53,6 +56,16 @@ impl Usual {
             }
         }
         Usual { longer }
+    }
+
+    /// The same for what is left to others, where little is known: instead of jobs that are missing to
+    /// [`ENOUGH`] which ended, as many are supposed that end at any time. So a queue of which nothing
+    /// is known yet counts as one whose jobs end early.
+    pub fn cautious(ended: &[u32], running: &[u32]) -> Usual {
+        let missing = u32::try_from(ENOUGH.saturating_sub(ended.len())).unwrap_or(0);
+        let supposed = (1..=missing).map(|it| it * WHOLE / (missing + 1));
+        let all: Vec<u32> = ended.iter().copied().chain(supposed).collect();
+        Usual::of(&all, running)
     }
 
     /// Of jobs that have run for the part `so_far`, the part after which `rank` thousandths of them
@@ -173,6 +186,17 @@ mod tests {
     use super::*;
     use crate::policy::availability::Taken;
     use crate::policy::backfill::Depth;
+
+    #[test]
+    fn a_queue_of_which_little_is_known_counts_as_one_whose_jobs_end_early() {
+        let at = |usual: &Usual| [100, 500, 900].map(|rank| usual.part(0, rank));
+        assert_eq!(at(&Usual::cautious(&[], &[])), [95, 476, 857], "at any time");
+        let some = Usual::cautious(&[WHOLE; 10], &[]);
+        assert_eq!(at(&some), [181, 909, WHOLE], "half of them end early");
+        for ended in [vec![WHOLE; 20], (1..90).collect()] {
+            assert_eq!(Usual::cautious(&ended, &[7]), Usual::of(&ended, &[7]));
+        }
+    }
 
     #[test]
     fn running_jobs_count_as_longer_than_so_far() {
