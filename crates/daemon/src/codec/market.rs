@@ -4,7 +4,7 @@ use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Carbon, Cause, Checkpoint, Command, Correction, Criterion, Demand,
     Energy, JobId, JobShape, JobState, Market, MarketState, Money, Notice, Outage, OutageId,
-    Performance, Place, Pool, PoolId, Pools, Power, Preemptible, Price, Reason, Resource,
+    Performance, Place, Pool, PoolId, Pools, Power, Preemptible, Price, Ratio, Reason, Resource,
     RunningState, Shapes, Share, Site, SiteId, SkipReason, Span, Spread, TaskGroup, Terms, Time,
     TimeMode, Times, Trade,
 };
@@ -47,6 +47,19 @@ impl Decode for Performance {
     fn get(value: Value) -> Result<Self, DecodeFault> {
         let performance = Performance::from_thousandths(u32::get(value)?);
         performance.ok_or_else(|| DecodeFault::new("expected thousandths from 1 to 1000000000"))
+    }
+}
+
+impl Encode for Ratio {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.thousandths().put(out);
+    }
+}
+
+impl Decode for Ratio {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
+        let ratio = Ratio::from_thousandths(u32::get(value)?);
+        ratio.ok_or_else(|| DecodeFault::new("expected thousandths above zero"))
     }
 }
 
@@ -106,6 +119,7 @@ object!(Terms {
     priority,
     home,
     value,
+    bid_factor,
     min_performance,
     max_price,
     budget,

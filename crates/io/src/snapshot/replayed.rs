@@ -44,17 +44,18 @@ impl<'a> ReplayedTerms<'a> {
     /// else nothing; `None` if there is nothing to say. Linear in the pools.
     pub fn terms(&self, job: &Asker<'_>) -> Option<Terms> {
         let given = self.side.jobs.get(job.name);
-        let own = Terms { user: job.user, home: job.home, ..Terms::NONE };
+        let bid_factor = self.side.bid_factors.get(&job.user).copied();
+        let own = Terms { user: job.user, home: job.home, bid_factor, ..Terms::NONE };
         if !self.side.drawn {
             let terms = given.map(|given| given.over(own.clone()));
-            return terms.or_else(|| job.home.map(|_| own));
+            return terms.or_else(|| (job.home.is_some() || bid_factor.is_some()).then_some(own));
         }
         let key = job.name.parse::<i64>().map_or_else(|_| hash(job.name), |n| n as u64);
         let Asker { submit: arrival, tasks, work, run, .. } = *job;
         let ask = Ask { key, tasks, work: work.max(Span(1)), run, arrival };
         let given = given.cloned().unwrap_or_default();
         let drawn = self.side.draw(self.seed, &ask, given.min_performance, &self.offers);
-        Some(given.over(Terms { user: own.user, home: own.home, ..drawn }))
+        Some(given.over(Terms { user: own.user, home: own.home, bid_factor, ..drawn }))
     }
 }
 
