@@ -67,7 +67,7 @@ fn hash(name: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tradewind_model::{Criterion, Money, Performance, Pool, Price};
+    use tradewind_model::{Criterion, Money, Performance, Pool, Price, Ratio};
 
     use super::*;
     use crate::input::Input;
@@ -105,6 +105,27 @@ mod tests {
         assert_eq!(replayed.terms(&job("kth!7")), Some(other));
         assert_eq!(replayed.terms(&job("8")), Some(own));
         assert_eq!(replayed.terms(&Asker { home: None, ..job("8") }), None);
+    }
+
+    #[test]
+    fn a_job_has_the_factor_of_its_user_unless_it_has_one_of_its_own() {
+        let of = |text: &str, name: &str| {
+            let side = side(text);
+            let terms = ReplayedTerms::new(&side, 1, &pools()).terms(&job(name)).unwrap();
+            terms.bid_factor.map(Ratio::thousandths)
+        };
+        let users = "[[user]]\nuser = 8\nbid_factor = 1.5\n[[user]]\nuser = 9\nbid_factor = 7\n\
+                     [[job]]\njob = 7\nbid_factor = 0.25\n";
+        for model in ["", "[model]\n"] {
+            let text = format!("{model}{users}");
+            assert_eq!((of(&text, "7"), of(&text, "8")), (Some(250), Some(1_500)));
+            assert_eq!(of(&format!("{model}{GIVEN}"), "7"), None);
+        }
+        let twice = "[[user]]\nuser = 8\nbid_factor = 1\n[[user]]\nuser = 8\nbid_factor = 2\n";
+        for wrong in [twice, "[[user]]\nuser = 8\n", "[[user]]\nuser = 8\nbid_factor = 0\n"] {
+            let told = parse(&Input::new("side.toml", wrong)).unwrap_err().to_string();
+            assert!(told.contains("user["), "{told}");
+        }
     }
 
     #[test]

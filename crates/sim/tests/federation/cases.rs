@@ -4,7 +4,7 @@ use tradewind_model::{Money, Place, PoolId, Price, Reason, Span, Time};
 use tradewind_sched::negotiation::{self, Choose, Kind};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::multiqueue::{self, Overflow};
-use tradewind_sim::network::{Faults, NetworkPartition, NetworkSettings, Stop};
+use tradewind_sim::network::{Faults, Links, NetworkPartition, NetworkSettings, Stop};
 
 use super::grid::{Job, Mechanism, live, pools, traffic, workload};
 
@@ -57,6 +57,34 @@ fn the_cheaper_volunteer_gets_the_job_and_is_paid_what_it_asked() {
     assert_eq!(ran.jobs[1].cost, Money(3 * 2 * 50));
     let trade = &ran.trades[0].trade;
     assert_eq!((trade.pool, trade.price, trade.ask), (PoolId(2), Price(3), Some(Money(300))));
+}
+
+/// Where the job `at` runs, by what the volunteer is chosen.
+fn goes_to(sites: &[(u32, u32, i64)], jobs: &[Job], at: usize, choose: Choose) -> u32 {
+    let knobs = negotiation::NegotiationSettings { choose, ..Default::default() };
+    let links = Links { per_processor_mb: 1_000, ..Links::default() };
+    let settings =
+        NetworkSettings { negotiation: Some(knobs), links, ..NetworkSettings::default() };
+    runs(sites, jobs, settings)[at].1
+}
+
+#[test]
+fn volunteers_are_chosen_by_slowdown_network_use_and_free_processors() {
+    let alike = [(4, 1_000, 0); 3];
+    // A job waited for 99 s at site 1, and another needs a site when all is idle again.
+    let full = |home| (home, 0, 100, 4, 100);
+    let waited =
+        [full(0), full(1), full(2), (1, 1, 10, 4, 10), (0, 950, 500, 4, 500), (0, 960, 10, 4, 10)];
+    assert_eq!(goes_to(&alike, &waited, 5, Choose::Load), 1);
+    assert_eq!(goes_to(&alike, &waited, 5, Choose::Slowdown), 2);
+    // The second leaves while the data of the first are on their way to site 1.
+    let roomy = [(4, 1_000, 0), (8, 1_000, 0), (8, 1_000, 0)];
+    let two = [(0, 0, 900, 4, 900), (0, 10, 90, 4, 90), (0, 20, 90, 4, 90)];
+    assert_eq!([1, 2].map(|at| goes_to(&roomy, &two, at, Choose::Load)), [1, 1]);
+    assert_eq!([1, 2].map(|at| goes_to(&roomy, &two, at, Choose::Network)), [1, 2]);
+    let wider = [(4, 1_000, 0), (8, 1_000, 0), (9, 1_000, 0)];
+    assert_eq!(goes_to(&wider, &two, 1, Choose::Load), 1);
+    assert_eq!(goes_to(&wider, &two, 1, Choose::Free), 2);
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn mechanism(within: &mut impl FnMut(i64, i64) -> i64) -> Mechanism {
 fn knobs(within: &mut impl FnMut(i64, i64) -> i64) -> negotiation::NegotiationSettings {
     let discover = [Discover::All, Discover::Sample(2), Discover::Sample(1)];
     negotiation::NegotiationSettings {
-        choose: Choose::ALL[within(0, 2) as usize].0,
+        choose: Choose::ALL[within(0, 5) as usize].0,
         discover: discover[within(0, 2) as usize],
         rounds: within(1, 3) as u32,
         horizon: Span(within(-50, 100).max(0)),

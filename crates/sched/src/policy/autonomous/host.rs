@@ -3,7 +3,8 @@
 use tradewind_model::{Demand, JobId, Money, Pool, Span, Time};
 
 use super::Transport;
-use crate::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
+use super::recent::RecentSlowdowns;
+use crate::negotiation::{Host, Parcel, Peer, Pledged, SiteStatus, StartQuote};
 use crate::policy::local::{LocalScheduler, Origin, SiteJob};
 
 /// A site's scheduler and its pool: what it can promise, to any negotiator.
@@ -12,6 +13,8 @@ pub(super) struct SiteView<'a> {
     pub(super) now: Time,
     pub(super) local: &'a dyn LocalScheduler,
     pub(super) pool: &'a Pool,
+    /// Where sites choose by the status of others.
+    pub(super) recent: Option<&'a RecentSlowdowns>,
 }
 
 /// Answers from the site and the network.
@@ -33,11 +36,18 @@ impl SiteView<'_> {
         }
     }
 
-    fn quoted(&self, demand: &Demand, start: Time) -> StartQuote {
+    fn quoted(&self, demand: &Demand, start: Time, pledged: Pledged) -> StartQuote {
         let length = self.pool.length_of(demand);
         let cost: Money = self.pool.price.of(demand.processors, length);
-        let [first, second] = self.local.load().backfill;
-        StartQuote { start, price: self.pool.price, cost, load: first.saturating_add(second) }
+        let load = self.local.load();
+        let [first, second] = load.backfill;
+        let status = self.recent.map(|recent| SiteStatus {
+            free: load.free,
+            network_mb: pledged.data_mb,
+            slowdown: recent.mean(),
+        });
+        let load = first.saturating_add(second);
+        StartQuote { start, price: self.pool.price, cost, load, status }
     }
 
     /// What it could do for another's job. As if the job and all that is pledged were one job, as
@@ -53,13 +63,13 @@ impl SiteView<'_> {
             return None;
         }
         let start = self.local.promise(&wanted, Origin::Remote, self.now, from)?;
-        Some(self.quoted(&parcel.demand, start))
+        Some(self.quoted(&parcel.demand, start, pledged))
     }
 
     /// What a job that waits here gets: its reservation. One without has nothing to lose.
     pub(super) fn at_home(&self, job: JobId, demand: &Demand) -> Option<StartQuote> {
         let start = self.local.reservation(job)?;
-        Some(self.quoted(demand, start))
+        Some(self.quoted(demand, start, Pledged::default()))
     }
 }
 

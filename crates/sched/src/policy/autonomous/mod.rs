@@ -19,6 +19,7 @@ mod host;
 mod job;
 mod links;
 mod migration;
+mod recent;
 mod transport;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +41,7 @@ use job::{ELSEWHERE, GridJob, GridJobs, JobPhase, length_at, peer};
 pub use links::Links;
 pub use migration::Migration;
 use migration::Negotiators;
+use recent::RecentSlowdowns;
 pub use transport::{NoTransport, Signal, Transport};
 
 /// The policy; see the module's text.
@@ -52,6 +54,8 @@ pub use transport::{NoTransport, Signal, Transport};
 #[derive(Debug)]
 pub struct AutonomousSites<N> {
     sites: Vec<Box<dyn LocalScheduler>>,
+    /// Of the jobs that started last, by site.
+    slowdowns: Vec<RecentSlowdowns>,
     home_rule: HomeRule,
     /// `None`: no job is passed on within this grid.
     negotiators: Option<Negotiators<N>>,
@@ -155,6 +159,7 @@ impl<N: Transport> AutonomousSites<N> {
             outside: None,
             wakes: Timers::new(sites.len()),
             ends: Timers::new(sites.len()),
+            slowdowns: vec![RecentSlowdowns::default(); sites.len()],
             sites,
             home_rule,
             jobs: GridJobs::default(),
@@ -332,6 +337,8 @@ impl<N: Transport> AutonomousSites<N> {
             moment.commands.push(Command::Start { job, place });
             moment.fresh.remove(&job);
             let Some(known) = self.jobs.get(job) else { continue };
+            let waited = moment.now - known.submitted();
+            self.slowdowns[site.index()].started(waited, length_at(moment.market, job, site));
             moment.input(site, Input::Started(known.ticket()));
             self.jobs.set(job, site, JobPhase::Running);
         }
