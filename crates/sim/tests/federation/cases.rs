@@ -1,6 +1,10 @@
 //! Cases made by hand.
 
-use tradewind_model::{Money, Place, PoolId, Price, Reason, Span, Time};
+use std::sync::Arc;
+
+use tradewind_model::{
+    Money, Place, PoolId, Pools, Price, Rates, Reason, Series, SiteId, Span, Terms, Time,
+};
 use tradewind_sched::negotiation::{self, Choose, Kind};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::multiqueue::{self, Overflow};
@@ -85,6 +89,37 @@ fn volunteers_are_chosen_by_slowdown_network_use_and_free_processors() {
     let wider = [(4, 1_000, 0), (8, 1_000, 0), (9, 1_000, 0)];
     assert_eq!(goes_to(&wider, &two, 1, Choose::Load), 1);
     assert_eq!(goes_to(&wider, &two, 1, Choose::Free), 2);
+}
+
+/// Home costs 3 until 40 s, then 9; the other site 4 until 60 s, then 5.
+#[test]
+fn where_prices_change_a_cap_holds_for_the_highest_and_a_volunteer_asks_the_mean() {
+    let series = |steps: &[(i64, i64)]| {
+        let steps: Vec<_> = steps.iter().map(|&(at, price)| (Time(at), price)).collect();
+        Some(Arc::new(Series::new(&steps).unwrap()))
+    };
+    let rates = Rates::new(vec![series(&[(0, 3), (40, 9)]), series(&[(0, 4), (60, 5)])]);
+    let two = pools(&[(4, 1_000, 0), (4, 1_000, 0)]);
+    let two = Arc::new(Pools::clone(&two).with_rates(rates));
+    let run = |max_price: Option<i64>| {
+        let mut workload = workload(&two, &[(0, 0, 50, 2, 50)]);
+        let terms = Terms { max_price: max_price.map(Price), home: Some(SiteId(0)), ..Terms::NONE };
+        workload.jobs[0].terms = Some(Arc::new(terms));
+        live(&workload, NetworkSettings::default(), EASY).unwrap().0
+    };
+    let at_home = run(None);
+    assert_eq!(at_home.jobs[0].cost, Money(2 * (40 * 3 + 10 * 9)));
+    let away = run(Some(8));
+    // It starts at 7 s: discover, volunteer, commit, accepted, migrate; then two for the data.
+    assert_eq!((away.jobs[0].start, &away.jobs[0].place), (Time(7), &Place::Pool(PoolId(1))));
+    assert_eq!(away.trades[0].trade.price, Price(4), "no second of it costs more");
+    let mut late = workload(&two, &[(0, 25, 50, 2, 50)]);
+    let terms = Terms { max_price: Some(Price(8)), home: Some(SiteId(0)), ..Terms::NONE };
+    late.jobs[0].terms = Some(Arc::new(terms));
+    let (late, _) = live(&late, NetworkSettings::default(), EASY).unwrap();
+    assert_eq!(late.jobs[0].start, Time(32));
+    assert_eq!(late.trades[0].trade.price, Price(5), "between 4 and 5, rounded up");
+    assert_eq!(late.jobs[0].cost, Money(5 * 2 * 50), "as agreed");
 }
 
 #[test]
