@@ -15,7 +15,7 @@ pub enum Choose {
     Cost,
     /// The lowest slowdown of the jobs that started last, then start, then cost.
     Slowdown,
-    /// The least data on their way there, then start, then cost.
+    /// The smallest amount of data on their way there, then start, then cost.
     Network,
     /// The most free processors, then start, then cost.
     Free,

@@ -19,7 +19,7 @@ struct Valued {
 
 /// Classes of jobs in a run with this cycle, from the highest bids to the lowest: bids of at least
 /// twice the median, of at least the median, of at least half of it, and the others. The paper
-/// says that there are four and not how they are told apart. Classes without jobs are left out.
+/// says that there are four and not what divides them. Classes without jobs are left out.
 pub(super) fn classes(jobs: &[Job], cycle: Span, ticks: i64) -> Vec<Class> {
     let Some(first) = jobs.iter().map(|job| job.submit).min() else { return Vec::new() };
     let valued: Vec<Valued> = jobs.iter().map(|job| value(job, first, cycle, ticks)).collect();
