@@ -101,15 +101,15 @@ fn where_prices_change_a_cap_holds_for_the_highest_and_a_volunteer_asks_the_mean
     let rates = Rates::new(vec![series(&[(0, 3), (40, 9)]), series(&[(0, 4), (60, 5)])]);
     let two = pools(&[(4, 1_000, 0), (4, 1_000, 0)]);
     let two = Arc::new(Pools::clone(&two).with_rates(rates));
-    let run = |max_price: Option<i64>| {
-        let mut workload = workload(&two, &[(0, 0, 50, 2, 50)]);
+    let run = |max_price: Option<i64>, length| {
+        let mut workload = workload(&two, &[(0, 0, length, 2, length)]);
         let terms = Terms { max_price: max_price.map(Price), home: Some(SiteId(0)), ..Terms::NONE };
         workload.jobs[0].terms = Some(Arc::new(terms));
         live(&workload, NetworkSettings::default(), EASY).unwrap().0
     };
-    let at_home = run(None);
+    let at_home = run(None, 50);
     assert_eq!(at_home.jobs[0].cost, Money(2 * (40 * 3 + 10 * 9)));
-    let away = run(Some(8));
+    let away = run(Some(8), 40);
     // It starts at 7 s: discover, volunteer, commit, accepted, migrate; then two for the data.
     assert_eq!((away.jobs[0].start, &away.jobs[0].place), (Time(7), &Place::Pool(PoolId(1))));
     assert_eq!(away.trades[0].trade.price, Price(4), "no second of it costs more");
