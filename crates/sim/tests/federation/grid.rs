@@ -257,7 +257,7 @@ fn check_costs(workload: &Workload, ran: &Run) {
     };
     for (at, (job, run)) in workload.jobs.iter().zip(&ran.jobs).enumerate() {
         let Place::Pool(pool) = run.place else { unreachable!("one pool each") };
-        let agreed = ran.trades.iter().filter(|it| it.job == at).map(|it| &it.trade).last();
+        let agreed = ran.trades.iter().filter(|it| it.job == at).map(|it| &it.trade).next_back();
         let (each, took) = (i64::from(job.processors), run.end - run.start);
         let paid = match agreed {
             Some(trade) if trade.pool == pool => trade.price.0 * took.0,
