@@ -30,7 +30,8 @@ impl Naive {
 
     /// H of all jobs and of this one, in millionths.
     pub(super) fn bid_factor(&self, now: &Now<'_>, job: JobId) -> i128 {
-        let own = now.demand(job).terms().bid_factor.map_or(1_000, |own| own.thousandths());
+        let own =
+            now.demand(job).terms().bid_factor.map_or(1_000, tradewind_model::Ratio::thousandths);
         i128::from(self.knobs.ratio.thousandths()) * i128::from(own)
     }
 
