@@ -363,3 +363,81 @@ fn moldable_jobs_run_in_the_shapes_that_are_drawn_for_them() {
         assert!(said.contains(wrong), "{said}");
     }
 }
+
+/// A log whose jobs all take no time runs to its end under every kind of policy.
+#[test]
+fn a_log_of_jobs_that_take_no_time_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("zero.swf");
+    let rest = "-1 -1 1 1 1 1 1 -1 -1 -1";
+    let job = |(number, submit, processors): (u32, u32, u32)| {
+        format!("{number} {submit} 0 0 {processors} -1 -1 {processors} {rest}\n")
+    };
+    let jobs: String = [(1, 0, 2), (2, 5, 4), (3, 5, 1), (4, 700, 3)].map(job).concat();
+    std::fs::write(&log, format!("; MaxProcs: 4\n{jobs}")).unwrap();
+    let policies = "fcfs,easy,conservative,css,batch-slicer,whole-batch,bsf,learned,multi-queue,\
+                    meta-fcfs";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    command.arg("simulate").arg(&log).args(["--policy", policies, "--check", "--format", "json"]);
+    let printed = command.assert().success().get_output().stdout.clone();
+    let summaries: Value = serde_json::from_slice(&printed).unwrap();
+    let runs = summaries.as_array().unwrap();
+    assert_eq!(runs.len(), 10);
+    for run in runs {
+        assert_eq!((&run["jobs"], &run["refused"]), (&4.into(), &0.into()), "{}", run["policy"]);
+    }
+}
+
+/// AMP makes a budget of a price cap alone, and says for which performance.
+#[test]
+fn amp_says_which_performance_a_derived_budget_takes() {
+    let plan = |job: &str| {
+        let scenario = format!(
+            "horizon = {{ start = 0, end = 600 }}\nbusy = []\n[[nodes]]\nname = \"a\"\nperformance = 2\n\
+             price = 1\n[[jobs]]\nname = \"one\"\nnodes = 1\nwork = 80\n{job}\n"
+        );
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+        let run = command.args(["plan", "-", "--search", "amp"]).write_stdin(scenario).assert();
+        String::from_utf8(run.success().get_output().stderr.clone()).unwrap()
+    };
+    let said = plan("max_price = 2");
+    assert!(said.contains("derived for nodes of performance 1"), "{said}");
+    for silent in ["", "max_price = 2\nmin_performance = 1", "max_price = 2\nbudget = 90"] {
+        assert!(!plan(silent).contains("performance 1"), "{silent}");
+    }
+}
+
+/// Factors of queues and users change who trades where, and what is asked and bid.
+#[test]
+fn factors_of_queues_and_users_are_in_bids_and_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let trades = |factors: &str, users: &str, out: &str| {
+        let grid = format!(
+            "[[site]]\nname = \"s\"\nprice = 1\n[[site.pool]]\nname = \"p\"\nnodes = 200\n\
+             queue = [{{ name = \"one\" }}, {{ name = \"two\"{factors} }}]\n"
+        );
+        let (grid_file, side) = (folder.path().join("grid.toml"), folder.path().join("side.toml"));
+        std::fs::write(&grid_file, grid).unwrap();
+        std::fs::write(&side, format!("[model]\nvalue = [1, 4]\n{users}")).unwrap();
+        let (grid_file, side) = (grid_file.to_str().unwrap(), side.to_str().unwrap());
+        let out = folder.path().join(out);
+        simulate(
+            &out,
+            &["--policy", "auction[valuation=unit]", "--grid", grid_file, "--side", side],
+        )
+        .success();
+        let text = read(&out.join("trades.csv"));
+        let mut rows = text.lines().map(|line| line.split(',').map(str::to_owned).collect());
+        let names: Vec<String> = rows.next().unwrap();
+        let at = |name: &str| names.iter().position(|it| it == name).unwrap();
+        let first: Vec<String> = rows.next().unwrap();
+        (first[at("bid")].parse::<f64>().unwrap(), first[at("ask")].parse::<f64>().unwrap())
+    };
+    let (bid, ask) = trades("", "", "plain");
+    assert_eq!(ask, 1.0, "both queues are idle");
+    assert_eq!(trades(", ask_factor = 0.5", "", "cheap"), (bid, 0.5));
+    let users: String =
+        (0..200).map(|user| format!("[[user]]\nuser = {user}\nbid_factor = 2\n")).collect();
+    let (twice, same) = trades("", &users, "urgent");
+    assert!((twice - 2.0 * bid).abs() < 1e-5 && same == ask, "{twice} {bid}");
+}

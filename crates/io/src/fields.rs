@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use tradewind_model::{Money, Performance, Price, Span, Time};
+use tradewind_model::{Money, Performance, Price, Ratio, Span, Time};
 
 use crate::decimal::{self, DecimalError};
 use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt, list};
@@ -197,6 +197,13 @@ impl<'v, 'i> Fields<'v, 'i> {
     ) -> Option<Performance> {
         let thousandths = self.scaled(key, scale, notes)?;
         u32::try_from(thousandths).ok().and_then(Performance::from_thousandths)
+    }
+
+    /// A factor above zero, with at most three decimals.
+    pub(crate) fn ratio(&self, key: &str, notes: &mut Notes<'_>) -> Option<Ratio> {
+        let scale = DecimalScale { decimals: 3, range: 1..=1_000_000_000 };
+        let thousandths = self.scaled(key, &scale, notes)?;
+        u32::try_from(thousandths).ok().and_then(Ratio::from_thousandths)
     }
 
     /// A point in time: whole seconds or a text such as `2h`.

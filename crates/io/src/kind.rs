@@ -37,7 +37,7 @@ pub(crate) const CONFIGURATION: [&str; 14] = [
     "project",
     "peers",
 ];
-pub(crate) const SIDE: [&str; 3] = ["model", "job", "node"];
+pub(crate) const SIDE: [&str; 4] = ["model", "job", "user", "node"];
 
 /// The kinds of files that commands take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

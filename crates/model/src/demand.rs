@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, Criterion, Money, Performance, Preemptible, Price, Request, Shapes, SiteId, Span,
-    Spread, TaskGroup, Time, TimeMode,
+    Attributes, Criterion, Money, Performance, Preemptible, Price, Ratio, Request, Shapes, SiteId,
+    Span, Spread, TaskGroup, Time, TimeMode,
 };
 
 /// What a job asks for.
@@ -138,6 +138,8 @@ pub struct Terms {
     pub home: Option<SiteId>,
     /// What its completion in time is worth.
     pub value: Option<Money>,
+    /// What its bids in an auction are multiplied by: H_i of paper 003, equation (2). `None`: by 1.
+    pub bid_factor: Option<Ratio>,
     /// Each node's performance at least.
     pub min_performance: Option<Performance>,
     /// Each node's price at most.
@@ -177,6 +179,7 @@ impl Terms {
         priority: 0,
         home: None,
         value: None,
+        bid_factor: None,
         min_performance: None,
         max_price: None,
         budget: None,

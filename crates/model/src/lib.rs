@@ -23,6 +23,7 @@ mod profile;
 mod quantity;
 pub mod random;
 mod rates;
+mod ratio;
 mod reason;
 mod resources;
 mod series;
@@ -55,6 +56,7 @@ pub use preemption::{Checkpoint, Notice, Preemptible, Preemption, RunCut};
 pub use profile::{Level, Profile};
 pub use quantity::{Component, Criteria, Goal, Quantity};
 pub use rates::Rates;
+pub use ratio::Ratio;
 pub use reason::Reason;
 pub use resources::{
     Charge, NodeResources, Packing, Resource, Resources, Sharing, TaskNeeds, UnitPrices,

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attribute, Attributes, Demand, Longest, Performance, Power, Preemption, Price, Rates, Site,
-    SiteId, Span, TimeMode, Times,
+    Attribute, Attributes, Demand, Longest, Performance, Power, Preemption, Price, Rates, Ratio,
+    Site, SiteId, Span, TimeMode, Times,
 };
 
 /// A pool's place in its [`Pools`], from 0.
@@ -118,6 +118,8 @@ pub struct Pools {
     memory: Option<Arc<[u32]>>,
     /// By site.
     pub(crate) preemption: Option<Arc<[Preemption]>>,
+    /// By pool.
+    ask_factors: Option<Arc<[Ratio]>>,
 }
 
 /// Why sites and pools do not make a grid.
@@ -171,10 +173,7 @@ impl Pools {
         duplicate(pools.iter().map(|pool| &pool.name))?;
         match u32::try_from(nodes) {
             Ok(0) => Err(PoolsError::Empty),
-            Ok(nodes) if nodes <= Self::MAX_NODES => {
-                let (power, rates, memory, preemption) = (None, None, None, None);
-                Ok(Pools { sites, pools, nodes, power, rates, memory, preemption })
-            }
+            Ok(nodes) if nodes <= Self::MAX_NODES => Ok(Pools::plain(sites, pools, nodes)),
             _ => Err(PoolsError::TooMany),
         }
     }
@@ -194,8 +193,27 @@ impl Pools {
         };
         let sites = vec![Site { name: "cluster".to_owned() }];
         let nodes = pool.nodes;
-        let (pools, power, rates, memory, preemption) = (vec![pool], None, None, None, None);
-        Pools { sites, nodes, pools, power, rates, memory, preemption }
+        Pools::plain(sites, vec![pool], nodes)
+    }
+
+    /// Pools with nothing else to be known.
+    fn plain(sites: Vec<Site>, pools: Vec<Pool>, nodes: u32) -> Pools {
+        let (power, rates, memory, preemption, ask_factors) = (None, None, None, None, None);
+        Pools { sites, pools, nodes, power, rates, memory, preemption, ask_factors }
+    }
+
+    /// The same pools, whose asks in an auction are multiplied by these factors; by pool. Pools
+    /// beyond the end have the factor 1.
+    pub fn with_ask_factors(mut self, factors: Vec<Ratio>) -> Pools {
+        let any = factors.iter().any(|factor| *factor != Ratio::ONE);
+        self.ask_factors = any.then(|| factors.into());
+        self
+    }
+
+    /// What a pool's ask is multiplied by: O_k of paper 003, equation (1).
+    pub fn ask_factor(&self, id: PoolId) -> Ratio {
+        let factors = self.ask_factors.as_ref();
+        factors.and_then(|all| all.get(id.index()).copied()).unwrap_or(Ratio::ONE)
     }
 
     /// One site of `count` equal shared nodes: each is a pool of `processors` reference processors,

@@ -179,6 +179,13 @@ impl Federal {
             let hint = "leave it out: between live markets the real network decides";
             return Err(Failure::usage(message).hint(hint));
         }
+        if self.migrate == Migrate::On && self.negotiation.choose.goes_by_status() {
+            let message = format!(
+                "policy `{name}`: live markets state no slowdown, network use or free processors"
+            );
+            let hint = "choose by `load`, `start` or `cost`";
+            return Err(Failure::usage(message).hint(hint));
+        }
         if self.migrate == Migrate::On {
             let links = Links {
                 base_mb: self.base_data.unwrap_or(0),

@@ -2,14 +2,14 @@
 
 use tradewind_io::diagnostics::did_you_mean;
 use tradewind_io::{decimal, duration, scenario};
-use tradewind_model::{Measure, Objective, Span};
+use tradewind_model::{Measure, Objective, Ratio, Span};
 use tradewind_sched::policy::Order;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::bsf::{self, By, First};
 use tradewind_sched::policy::cyclic::market::{CycleSettings, PlanOrder, Replan, Stretch};
 use tradewind_sched::policy::cyclic::{SearchBy, SliceBy, SubBatches};
 use tradewind_sched::policy::dispatch::{
-    self, Clearing, Deadline, Fraction, Gate, Prices, QueueDiscipline, Ratio, ShareOf, Slots, Ties,
+    self, Clearing, Deadline, Fraction, Gate, Prices, QueueDiscipline, ShareOf, Slots, Ties,
     Valuation, Wait,
 };
 use tradewind_sched::policy::gridfill::{self, ShapeRule, Spread};

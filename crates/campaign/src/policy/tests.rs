@@ -76,7 +76,7 @@ fn meta_schedulers_have_their_own_parameters() {
         gate: dispatch::Gate::Off,
         deadline: dispatch::Deadline::Ignore,
         wait: dispatch::Wait::Backlog,
-        ratio: dispatch::Ratio::from_thousandths(1_250).unwrap(),
+        ratio: tradewind_model::Ratio::from_thousandths(1_250).unwrap(),
         demand_supply: dispatch::DemandSupply::LeftOut,
         patience: Span(7_200),
         slots: dispatch::Slots::Immediate,

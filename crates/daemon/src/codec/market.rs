@@ -4,7 +4,7 @@ use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Carbon, Cause, Checkpoint, Command, Correction, Criterion, Demand,
     Energy, JobId, JobShape, JobState, Market, MarketState, Money, Notice, Outage, OutageId,
-    Performance, Place, Pool, PoolId, Pools, Power, Preemptible, Price, Reason, Resource,
+    Performance, Place, Pool, PoolId, Pools, Power, Preemptible, Price, Ratio, Reason, Resource,
     RunningState, Shapes, Share, Site, SiteId, SkipReason, Span, Spread, TaskGroup, Terms, Time,
     TimeMode, Times, Trade,
 };
@@ -85,6 +85,19 @@ impl Decode for Performance {
     }
 }
 
+impl Encode for Ratio {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.thousandths().put(out);
+    }
+}
+
+impl Decode for Ratio {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
+        let ratio = Ratio::from_thousandths(u32::get(value)?);
+        ratio.ok_or_else(|| DecodeFault::new("expected thousandths above zero"))
+    }
+}
+
 choice!(Attribute {
     "flag" => Flag(it), "number" => Number(it), "text" => Text(it), "one-of" => OneOf(names),
 });
@@ -141,6 +154,7 @@ object!(Terms {
     priority,
     home,
     value,
+    bid_factor,
     min_performance,
     max_price,
     budget,

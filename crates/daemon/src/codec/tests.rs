@@ -6,7 +6,7 @@ use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use tradewind_io::input::Input;
 use tradewind_io::submission::{Submission, document};
-use tradewind_model::{Consumption, Performance, Pools, Series, Span, Time};
+use tradewind_model::{Consumption, Performance, Pools, Ratio, Series, Span, Time};
 use tradewind_sched::negotiation::{Peer, Serial};
 
 use super::wire::{Decode, Encode, parse};
@@ -78,6 +78,7 @@ any! {
         dice.one(&texts).to_owned()
     };
     [u8; 32]: dice => dice.random.random();
+    Ratio: dice => Ratio::from_thousandths(dice.of(&[1, 1000, 2500])).unwrap();
     Performance: dice => Performance::from_thousandths(dice.of(&[1, 1000, 2500])).unwrap();
     Tag: dice => Tag {
         market: dice.of(&["m", "ab-c"]).to_owned(),

@@ -63,6 +63,8 @@ impl GridFile {
         }
         let sites = (0..pools.sites().len()).map(|at| SiteId(at as u32));
         let pools = pools.with_preemption(sites.map(|site| self.pools.preemption(site)).collect());
+        let factors = self.pools.iter().map(|(id, _)| self.pools.ask_factor(id)).collect();
+        let pools = pools.with_ask_factors(factors);
         match self.pools.rates() {
             Some(rates) => pools.with_rates(rates.as_ref().clone()),
             None => pools,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Admission, Performance, Pool, PoolId, Pools, Price, Series, SiteId, Times};
+use tradewind_model::{
+    Admission, Performance, Pool, PoolId, Pools, Price, Ratio, Series, SiteId, Times,
+};
 
 use super::queues::{self, Queue};
 use crate::fields::{AMOUNT, Fields, Notes, PERFORMANCE};
@@ -12,7 +14,7 @@ use crate::scenario::{NameLines, attributes};
 use crate::series::{self, Rate};
 use crate::value;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "nodes",
     "performance",
@@ -24,6 +26,7 @@ const KEYS: [&str; 11] = [
     "max_processors",
     "max_time",
     "watts",
+    "ask_factor",
 ];
 
 /// What nodes cost.
@@ -61,6 +64,8 @@ pub(super) struct PoolReader {
     pub(super) drawn: Vec<(PoolId, (Price, Price))>,
     /// Prices over time, by pool.
     pub(super) rates: Vec<Option<Arc<Series>>>,
+    /// Factors of asks, by pool.
+    pub(super) ask_factors: Vec<Ratio>,
     /// Whether any pool says what its nodes consume.
     pub(super) electric: bool,
     names: NameLines,
@@ -99,34 +104,41 @@ impl PoolReader {
             admission,
             times: Times::Work,
         };
+        let factor = fields.ratio("ask_factor", notes).unwrap_or(Ratio::ONE);
         match queues::queues(&fields, &pool, nodes, notes) {
-            None => self.whole(pool, charge, &fields, notes),
-            Some(queues) => self.cut(&pool, queues, &charge, notes),
+            None => self.whole(pool, (charge, factor), &fields, notes),
+            Some(queues) => self.cut(&pool, queues, (&charge, factor), notes),
         }
     }
 
     fn whole(
         &mut self,
         pool: Pool,
-        charge: Charge,
+        (charge, factor): (Charge, Ratio),
         fields: &Fields<'_, '_>,
         notes: &mut Notes<'_>,
     ) {
         queues::somebody_fits(&pool, (fields.line, &fields.path), notes);
         self.target(pool.name.clone(), TargetKind::Pool, pool.site, vec![pool.nodes]);
-        self.push(pool, charge);
+        self.push(pool, charge, factor);
     }
 
-    fn cut(&mut self, pool: &Pool, queues: Vec<Queue>, charge: &Charge, notes: &mut Notes<'_>) {
+    fn cut(
+        &mut self,
+        pool: &Pool,
+        queues: Vec<Queue>,
+        (charge, usual): (&Charge, Ratio),
+        notes: &mut Notes<'_>,
+    ) {
         let sizes = queues.iter().map(|queue| queue.nodes).collect();
         self.target(pool.name.clone(), TargetKind::Pool, pool.site, sizes);
         for queue in queues {
-            let Queue { name, nodes, admission, at: (line, path), name_at } = queue;
+            let Queue { name, nodes, admission, ask_factor, at: (line, path), name_at } = queue;
             let name = self.names.claim(name, "queue", name_at, notes).unwrap_or_default();
             let queue = Pool { name, nodes, admission, ..pool.clone() };
             queues::somebody_fits(&queue, (line, &path), notes);
             self.target(queue.name.clone(), TargetKind::Queue, queue.site, vec![queue.nodes]);
-            self.push(queue, charge.clone());
+            self.push(queue, charge.clone(), ask_factor.unwrap_or(usual));
         }
     }
 
@@ -136,7 +148,7 @@ impl PoolReader {
         self.targets.0.push(Target { name, site, kind, first, nodes });
     }
 
-    fn push(&mut self, pool: Pool, charge: Charge) {
+    fn push(&mut self, pool: Pool, charge: Charge, factor: Ratio) {
         let mut rate = None;
         let price = match charge {
             Charge::Fixed(price) => price,
@@ -151,6 +163,7 @@ impl PoolReader {
             }
         };
         self.rates.push(rate);
+        self.ask_factors.push(factor);
         self.pools.push(Pool { price, ..pool });
     }
 }

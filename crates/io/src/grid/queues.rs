@@ -1,11 +1,12 @@
 //! A pool is cut into queues: `queues = "1:2:3"`, or `[[site.pool.queue]]` one by one.
 
-use tradewind_model::{Admission, Pool, Pools, Span};
+use tradewind_model::{Admission, Pool, Pools, Ratio, Span};
 
 use crate::diagnostics::excerpt;
 use crate::fields::{DecimalScale, Fields, Notes};
 
-const KEYS: [&str; 6] = ["name", "share", "nodes", "min_processors", "max_processors", "max_time"];
+const KEYS: [&str; 7] =
+    ["name", "share", "nodes", "min_processors", "max_processors", "max_time", "ask_factor"];
 
 /// The greatest share of a queue.
 const SHARE_MOST: i64 = 1_000_000;
@@ -15,6 +16,8 @@ pub(super) struct Queue {
     pub(super) name: String,
     pub(super) nodes: u32,
     pub(super) admission: Admission,
+    /// Of its asks, if it says one.
+    pub(super) ask_factor: Option<Ratio>,
     /// Where it stands: line and path.
     pub(super) at: (u32, String),
     /// Where its name stands, if it has one of its own.
@@ -33,6 +36,7 @@ struct Draft {
     name: Option<String>,
     size: Size,
     admission: Admission,
+    ask_factor: Option<Ratio>,
     at: (u32, String),
     name_at: (u32, String),
 }
@@ -103,7 +107,7 @@ pub(super) fn queues(
     let sizes = sizes(fields, &drafts, nodes?, notes)?;
     let queue = |(index, (draft, nodes)): (usize, (Draft, u32))| {
         let name = draft.name.unwrap_or_else(|| format!("{}-{}", pool.name, index + 1));
-        let Draft { admission, at, name_at, .. } = draft;
+        let Draft { admission, ask_factor, at, name_at, .. } = draft;
         if nodes == 0 {
             let message = format!("the queue `{}` would have no processors", excerpt(&name));
             let hint = format!(
@@ -114,7 +118,7 @@ pub(super) fn queues(
             );
             notes.error(at.0, &at.1, message, &hint);
         }
-        Queue { name, nodes, admission, at, name_at }
+        Queue { name, nodes, admission, ask_factor, at, name_at }
     };
     Some(drafts.into_iter().zip(sizes).enumerate().map(queue).collect())
 }
@@ -135,7 +139,7 @@ fn shares(fields: &Fields<'_, '_>, pool: &Pool, notes: &mut Notes<'_>) -> Option
         };
         let (size, at) = (Size::Share(share), (line, place.clone()));
         let (admission, name_at) = (pool.admission, at.clone());
-        drafts.push(Draft { name: None, size, admission, at, name_at });
+        drafts.push(Draft { name: None, size, admission, ask_factor: None, at, name_at });
     }
     Some(drafts)
 }
@@ -168,6 +172,7 @@ fn listed(fields: &Fields<'_, '_>, pool: &Pool, notes: &mut Notes<'_>) -> Option
             name: fields.text("name", notes).map(str::to_owned),
             size,
             admission: admission(&fields, pool.admission, notes),
+            ask_factor: fields.ratio("ask_factor", notes),
             name_at: (fields.line_of("name"), fields.place("name")),
             at: (fields.line, fields.path),
         });

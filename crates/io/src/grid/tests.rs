@@ -246,6 +246,23 @@ fn queues_have_names_and_limits() {
 }
 
 #[test]
+fn a_queue_has_the_factor_of_its_pool_unless_it_has_one_of_its_own() {
+    let text = site(
+        "[[site.pool]]\nname = \"p\"\nnodes = 4\nqueues = \"1:1\"\nask_factor = 2.5\n\
+         [[site.pool]]\nname = \"q\"\nnodes = 4\nask_factor = 0.5\n\
+         queue = [{}, { ask_factor = 3 }]\n[[site.pool]]\nname = \"r\"\nnodes = 1\n",
+    );
+    let pools = toml(&text).unwrap().pools(1);
+    let factors = pools.iter().map(|(id, _)| pools.ask_factor(id).thousandths());
+    assert_eq!(factors.collect::<Vec<_>>(), [2_500, 2_500, 500, 3_000, 1_000]);
+    for wrong in ["0", "-1", "0.0001", "1000001", "\"two\""] {
+        let text = site(&format!("pool = [{{ name = \"p\", nodes = 4, ask_factor = {wrong} }}]"));
+        let told = toml(&text).unwrap_err().to_string();
+        assert!(told.contains("site[0].pool[0].ask_factor"), "{told}");
+    }
+}
+
+#[test]
 fn prices_are_drawn_once_for_a_site() {
     let text = "[[site]]\nname = \"a\"\nprice = [4.5, 9.5]\n\
                 pool = [{ name = \"p\", nodes = 6, queues = \"1:2\" }, { name = \"q\", nodes = 1 },\n\

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradewind_model::{Criterion, Money, Performance, Price, Span, Terms, Time};
+use tradewind_model::{Criterion, Money, Performance, Price, Ratio, Span, Terms, Time};
 
 /// The parameters of the side model. Factors are in thousandths; ranges include both ends, and
 /// every thousandth in them is equally likely.
@@ -125,6 +125,8 @@ pub struct JobTerms {
     pub priority: Option<i64>,
     /// Replaces the drawn one; for replays.
     pub value: Option<Money>,
+    /// Instead of that of the job's user; for replays.
+    pub bid_factor: Option<Ratio>,
 }
 
 impl JobTerms {
@@ -138,6 +140,7 @@ impl JobTerms {
             criterion: self.minimize.clone().unwrap_or(terms.criterion),
             priority: self.priority.unwrap_or(terms.priority),
             value: self.value.or(terms.value),
+            bid_factor: self.bid_factor.or(terms.bid_factor),
             ..terms
         }
     }

@@ -44,17 +44,18 @@ impl<'a> ReplayedTerms<'a> {
     /// else nothing; `None` if there is nothing to say. Linear in the pools.
     pub fn terms(&self, job: &Asker<'_>) -> Option<Terms> {
         let given = self.side.jobs.get(job.name);
-        let own = Terms { user: job.user, home: job.home, ..Terms::NONE };
+        let bid_factor = self.side.bid_factors.get(&job.user).copied();
+        let own = Terms { user: job.user, home: job.home, bid_factor, ..Terms::NONE };
         if !self.side.drawn {
             let terms = given.map(|given| given.over(own.clone()));
-            return terms.or_else(|| job.home.map(|_| own));
+            return terms.or_else(|| (job.home.is_some() || bid_factor.is_some()).then_some(own));
         }
         let key = job.name.parse::<i64>().map_or_else(|_| hash(job.name), |n| n as u64);
         let Asker { submit: arrival, tasks, work, run, .. } = *job;
         let ask = Ask { key, tasks, work: work.max(Span(1)), run, arrival };
         let given = given.cloned().unwrap_or_default();
         let drawn = self.side.draw(self.seed, &ask, given.min_performance, &self.offers);
-        Some(given.over(Terms { user: own.user, home: own.home, ..drawn }))
+        Some(given.over(Terms { user: own.user, home: own.home, bid_factor, ..drawn }))
     }
 }
 
@@ -66,7 +67,7 @@ fn hash(name: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tradewind_model::{Criterion, Money, Performance, Pool, Price};
+    use tradewind_model::{Criterion, Money, Performance, Pool, Price, Ratio};
 
     use super::*;
     use crate::input::Input;
@@ -104,6 +105,27 @@ mod tests {
         assert_eq!(replayed.terms(&job("kth!7")), Some(other));
         assert_eq!(replayed.terms(&job("8")), Some(own));
         assert_eq!(replayed.terms(&Asker { home: None, ..job("8") }), None);
+    }
+
+    #[test]
+    fn a_job_has_the_factor_of_its_user_unless_it_has_one_of_its_own() {
+        let of = |text: &str, name: &str| {
+            let side = side(text);
+            let terms = ReplayedTerms::new(&side, 1, &pools()).terms(&job(name)).unwrap();
+            terms.bid_factor.map(Ratio::thousandths)
+        };
+        let users = "[[user]]\nuser = 8\nbid_factor = 1.5\n[[user]]\nuser = 9\nbid_factor = 7\n\
+                     [[job]]\njob = 7\nbid_factor = 0.25\n";
+        for model in ["", "[model]\n"] {
+            let text = format!("{model}{users}");
+            assert_eq!((of(&text, "7"), of(&text, "8")), (Some(250), Some(1_500)));
+            assert_eq!(of(&format!("{model}{GIVEN}"), "7"), None);
+        }
+        let twice = "[[user]]\nuser = 8\nbid_factor = 1\n[[user]]\nuser = 8\nbid_factor = 2\n";
+        for wrong in [twice, "[[user]]\nuser = 8\n", "[[user]]\nuser = 8\nbid_factor = 0\n"] {
+            let told = parse(&Input::new("side.toml", wrong)).unwrap_err().to_string();
+            assert!(told.contains("user["), "{told}");
+        }
     }
 
     #[test]

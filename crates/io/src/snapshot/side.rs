@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::random::{stream, within};
-use tradewind_model::{Criterion, Job, Money, Node, Performance, Price, Span, Terms, Time};
+use tradewind_model::{Criterion, Job, Money, Node, Performance, Price, Ratio, Span, Terms, Time};
 
 use super::Refusal;
 use super::offers::Offers;
@@ -25,6 +25,8 @@ pub struct Side {
     pub drawn: bool,
     /// What is given, by job number.
     pub jobs: BTreeMap<String, JobTerms>,
+    /// Factors of bids, by the user's number in the log; for replays.
+    pub bid_factors: BTreeMap<i64, Ratio>,
     /// What is given, by node name.
     pub nodes: BTreeMap<String, NodeTerms>,
 }

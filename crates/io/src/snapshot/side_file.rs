@@ -31,8 +31,18 @@ const MODEL_KEYS: [&str; 14] = [
     "draw",
     "deadline_of",
 ];
-const JOB_KEYS: [&str; 8] =
-    ["job", "min_performance", "max_price", "budget", "deadline", "minimize", "priority", "value"];
+const JOB_KEYS: [&str; 9] = [
+    "job",
+    "min_performance",
+    "max_price",
+    "budget",
+    "deadline",
+    "minimize",
+    "priority",
+    "value",
+    "bid_factor",
+];
+const USER_KEYS: [&str; 2] = ["user", "bid_factor"];
 const NODE_KEYS: [&str; 3] = ["node", "performance", "price"];
 
 /// A factor of up to a thousand.
@@ -46,7 +56,7 @@ pub fn load(path: &str) -> Result<Side, Diagnostics> {
     parse(&input::read(path)?)
 }
 
-/// Reads a side file: CSV with a row per job, or JSON or TOML with `model`, `job` and `node`.
+/// Reads a side file: CSV with a row per job, or JSON or TOML with `model`, `job`, `user` and `node`.
 /// Without an ending in the name, what begins with `job,` is CSV.
 ///
 /// # Errors
@@ -84,6 +94,9 @@ fn side(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Side {
     for (i, value) in fields.list("job", notes).unwrap_or_default().iter().enumerate() {
         job(value, format!("job[{i}]"), &mut side, notes);
     }
+    for (i, value) in fields.list("user", notes).unwrap_or_default().iter().enumerate() {
+        user(value, format!("user[{i}]"), &mut side, notes);
+    }
     for (i, value) in fields.list("node", notes).unwrap_or_default().iter().enumerate() {
         node(value, format!("node[{i}]"), &mut side, notes);
     }
@@ -105,6 +118,7 @@ fn job(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) 
         }),
         priority,
         value: fields.money("value", notes),
+        bid_factor: fields.ratio("bid_factor", notes),
     };
     let Some(name) = name else { return };
     let message = format!("the job {} is given twice", excerpt(&name));
@@ -120,6 +134,18 @@ fn job_name(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<String> {
             fields.text("job", notes).map(str::to_owned)
         }
         _ => fields.whole("job", 0..=i64::MAX, notes).map(|number| number.to_string()),
+    }
+}
+
+fn user(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) {
+    let Some(fields) = Fields::of(value, path, &USER_KEYS, notes) else { return };
+    fields.require(&["user", "bid_factor"], notes);
+    let factor = fields.ratio("bid_factor", notes);
+    let number = fields.whole("user", i64::MIN..=i64::MAX, notes);
+    let (Some(number), Some(factor)) = (number, factor) else { return };
+    if side.bid_factors.insert(number, factor).is_some() {
+        let message = format!("the user {number} is given twice");
+        notes.error(fields.line, &fields.place("user"), message, "join the two");
     }
 }
 

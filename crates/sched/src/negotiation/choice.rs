@@ -5,16 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::random;
 
-use super::message::{Offer, Peer, StartQuote};
+use super::message::{Offer, Peer, SiteStatus, StartQuote};
 use super::settings::Choose;
 
 /// Smaller is better.
 fn rank(choose: Choose, quote: &StartQuote) -> [i64; 3] {
     let (start, cost, load) = (quote.start.0, quote.cost.0, i64::from(quote.load));
+    let SiteStatus { free, network_mb, slowdown } = quote.status.unwrap_or_default();
     match choose {
         Choose::Load => [load, start, cost],
         Choose::Start => [start, cost, load],
         Choose::Cost => [cost, start, load],
+        Choose::Slowdown => [i64::from(slowdown), start, cost],
+        Choose::Network => [i64::try_from(network_mb).unwrap_or(i64::MAX), start, cost],
+        Choose::Free => [-i64::from(free), start, cost],
     }
 }
 
@@ -28,8 +32,10 @@ pub(super) fn best(choose: Choose, offers: &BTreeMap<Peer, Offer>) -> Option<(Pe
 /// or the same and starts earlier.
 pub(super) fn gains(choose: Choose, quote: &StartQuote, home: &StartQuote) -> bool {
     match choose {
-        Choose::Load | Choose::Start => quote.start < home.start,
         Choose::Cost => (quote.cost, quote.start) < (home.cost, home.start),
+        Choose::Load | Choose::Start | Choose::Slowdown | Choose::Network | Choose::Free => {
+            quote.start < home.start
+        }
     }
 }
 

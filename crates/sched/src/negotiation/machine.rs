@@ -79,6 +79,8 @@ pub struct Pledged {
     pub processors: u32,
     /// Their longest estimates.
     pub longest: Longest,
+    /// Their data, in megabytes.
+    pub data_mb: u64,
 }
 
 /// The site's own scheduler, as far as negotiation must know it. Questions without effect.

@@ -60,6 +60,24 @@ pub struct StartQuote {
     pub cost: Money,
     /// Jobs that wait there to be backfilled.
     pub load: u32,
+    /// More of the site's status, where sites choose by it ([`Choose::goes_by_status`]).
+    ///
+    /// [`Choose::goes_by_status`]: super::Choose::goes_by_status
+    pub status: Option<SiteStatus>,
+}
+
+/// What a site states of itself beside its queues (paper 004, section 4 and figure 7b). Its memory is
+/// not part of it: where a grid has several sites, no memory is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SiteStatus {
+    /// Processors that are free now.
+    pub free: u32,
+    /// Use of the network: data of jobs that it has agreed to take and that are not there yet, in
+    /// megabytes.
+    pub network_mb: u64,
+    /// Mean slowdown of the jobs that started there last, as far as their estimates hold, in
+    /// thousandths.
+    pub slowdown: u32,
 }
 
 /// A volunteer's promise: the job may come, at this price, and can then start.

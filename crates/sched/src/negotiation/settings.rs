@@ -13,12 +13,29 @@ pub enum Choose {
     Start,
     /// The lowest cost, then the earliest start, then load.
     Cost,
+    /// The lowest slowdown of the jobs that started last, then start, then cost.
+    Slowdown,
+    /// The smallest amount of data on their way there, then start, then cost.
+    Network,
+    /// The most free processors, then start, then cost.
+    Free,
 }
 
 impl Choose {
     /// All of them, with the names that scripts know.
-    pub const ALL: [(Choose, &'static str); 3] =
-        [(Choose::Load, "load"), (Choose::Start, "start"), (Choose::Cost, "cost")];
+    pub const ALL: [(Choose, &'static str); 6] = [
+        (Choose::Load, "load"),
+        (Choose::Start, "start"),
+        (Choose::Cost, "cost"),
+        (Choose::Slowdown, "slowdown"),
+        (Choose::Network, "network"),
+        (Choose::Free, "free"),
+    ];
+
+    /// Whether volunteers must state their [`SiteStatus`](super::SiteStatus).
+    pub fn goes_by_status(self) -> bool {
+        matches!(self, Choose::Slowdown | Choose::Network | Choose::Free)
+    }
 }
 
 /// Who is asked in one round.

@@ -23,7 +23,8 @@ impl Toy {
 }
 
 fn quote(start: i64, price: i64, load: u32) -> StartQuote {
-    StartQuote { start: Time(start), price: Price(price), cost: Money(price * 10), load }
+    let (start, price, cost) = (Time(start), Price(price), Money(price * 10));
+    StartQuote { start, price, cost, load, status: None }
 }
 
 impl Host for Toy {
@@ -504,6 +505,19 @@ fn each_choice_has_its_order() {
     assert_eq!(best(Choose::Load), Peer(1));
     assert_eq!(best(Choose::Start), Peer(2));
     assert_eq!(best(Choose::Cost), Peer(3));
+    let stated = |start, free, network_mb, slowdown| {
+        let status = Some(SiteStatus { free, network_mb, slowdown });
+        Offer { quote: StartQuote { status, ..quote(start, 1, 0) }, expires: Time(9) }
+    };
+    let offers = BTreeMap::from([
+        (Peer(1), stated(5, 8, 70, 1_500)),
+        (Peer(2), stated(4, 8, 90, 1_000)),
+        (Peer(3), stated(9, 2, 0, 1_001)),
+    ]);
+    let best = |choose| choice::best(choose, &offers).unwrap().0;
+    assert_eq!(best(Choose::Free), Peer(2), "as free as another, and earlier");
+    assert_eq!(best(Choose::Network), Peer(3));
+    assert_eq!(best(Choose::Slowdown), Peer(2));
 }
 
 #[test]

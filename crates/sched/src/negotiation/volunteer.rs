@@ -13,6 +13,7 @@ use super::message::{Body, Offer, Parcel, Peer, Serial, StartQuote};
 pub(super) struct Pledge {
     processors: u32,
     longest: Longest,
+    data_mb: u64,
     offer: Offer,
     /// The last second.
     until: Time,
@@ -34,6 +35,7 @@ impl Negotiator {
         others.fold(Pledged::default(), |sum, (_, pledge)| Pledged {
             processors: sum.processors.saturating_add(pledge.processors),
             longest: sum.longest.max(pledge.longest),
+            data_mb: sum.data_mb.saturating_add(pledge.data_mb),
         })
     }
 
@@ -96,7 +98,8 @@ impl Negotiator {
             let until = now + lead + self.settings.offer_life;
             let Demand { processors, estimate, .. } = parcel.demand;
             let longest = Longest::of(estimate, parcel.demand.mode());
-            self.pledges.insert(key, Pledge { processors, longest, offer, until });
+            let data_mb = parcel.data_mb;
+            self.pledges.insert(key, Pledge { processors, longest, data_mb, offer, until });
             self.send(step, from, Body::Accepted { inquiry, offer });
         } else {
             self.pledges.remove(&key);

@@ -36,6 +36,7 @@ fn jobs_take_time_by_their_data_and_messages_by_the_latency() {
         price: tradewind_model::Price(0),
         cost: tradewind_model::Money::ZERO,
         load: 0,
+        status: None,
     };
     let offer = tradewind_sched::negotiation::Offer { quote, expires: Time(0) };
     let migrate = Body::Migrate { transfer: serial, inquiry: serial, parcel, offer };

@@ -70,6 +70,11 @@ impl Now<'_> {
         self.market.pools().as_slice()
     }
 
+    /// In thousandths.
+    fn ask_factor(&self, queue: Queue) -> i128 {
+        i128::from(self.market.pools().ask_factor(PoolId(queue as u32)).thousandths())
+    }
+
     fn demand(&self, job: JobId) -> &Demand {
         self.market.demand(job).unwrap()
     }
@@ -245,12 +250,13 @@ impl Naive {
         let pool = &now.pools()[queue];
         let (wait, occupied) = self.known_load(now, queue);
         let (price, nodes) = (self.price(now, queue), i128::from(pool.nodes));
+        let factor = now.ask_factor(queue);
         match self.knobs.valuation {
-            Valuation::Paper => wait * price * occupied / nodes,
+            Valuation::Paper => factor * wait * price * occupied / (1_000 * nodes),
             Valuation::Unit => {
                 let (speed, tau) = (pool.performance.thousandths(), self.knobs.tau.0.max(1));
                 let (speed, tau) = (i128::from(speed), i128::from(tau));
-                1_000 * price * (nodes + occupied) * (tau + wait) / (speed * nodes * tau)
+                factor * price * (nodes + occupied) * (tau + wait) / (speed * nodes * tau)
             }
         }
     }
@@ -258,13 +264,13 @@ impl Naive {
     fn bid(&self, now: &Now<'_>, job: JobId) -> i128 {
         let deadline = now.demand(job).terms().deadline;
         let left = deadline.map_or(self.knobs.patience.0, |deadline| deadline.0 - now.at).max(1);
-        let ratio = i128::from(self.knobs.ratio.thousandths());
+        let factor = self.bid_factor(now, job);
         let waited = i128::from(now.at - self.since[&job]);
         let (value, left) = (self.value(now, job), i128::from(left));
         let work = i128::from(now.demand(job).estimate.0.max(1)) * i128::from(now.wide(job));
         match self.knobs.valuation {
-            Valuation::Paper => ratio * value * (waited + 1) / (1_000 * left),
-            Valuation::Unit => ratio * value * (left + waited) / (1_000 * left * work),
+            Valuation::Paper => factor * value * (waited + 1) / (1_000_000 * left),
+            Valuation::Unit => factor * value * (left + waited) / (1_000_000 * left * work),
         }
     }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Money, Outage, Performance, Pool, PoolId, Pools, Price, Site,
-    SiteId, Span, Terms, Time, Times,
+    Admission, Attributes, Cause, Money, Outage, Performance, Pool, PoolId, Pools, Price, Ratio,
+    Site, SiteId, Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::dispatch::{
     Clearing, Deadline, DemandSupply, DispatchRule, DispatchSettings, Dynamics, Fraction, Gate,
-    Prices, QueueDiscipline, Ratio, ShareOf, Slots, Ties, Valuation, Wait,
+    Prices, QueueDiscipline, ShareOf, Slots, Ties, Valuation, Wait,
 };
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
@@ -53,7 +53,12 @@ pub(crate) fn any_site() -> impl Strategy<Value = Arc<Pools>> {
         (1u32..6, speed, 0i64..5, any_admission()).prop_map(|(nodes, speed, price, admission)| {
             Pool { admission, ..queue(nodes, speed, price) }
         });
-    prop::collection::vec(one, 1..5).prop_map(site)
+    let factor = prop_oneof![2 => Just(1_000u32), 1 => 1u32..3_000];
+    prop::collection::vec((one, factor), 1..5).prop_map(|queues| {
+        let (queues, factors): (Vec<_>, Vec<_>) = queues.into_iter().unzip();
+        let factors = factors.into_iter().filter_map(Ratio::from_thousandths).collect();
+        Arc::new(Pools::clone(&site(queues)).with_ask_factors(factors))
+    })
 }
 
 /// Amounts are small, so that bids and asks meet, and are rounded.
@@ -65,14 +70,16 @@ fn any_terms() -> impl Strategy<Value = Terms> {
         prop::option::weighted(0.6, 10i64..300),
         prop::option::weighted(0.1, prop::sample::select(vec![1_000u32, 1_500])),
         prop::option::weighted(0.1, 0i64..5),
+        prop::option::weighted(0.3, 1u32..3_000),
     );
-    limits.prop_map(|(value, budget, earliest, deadline, speed, price)| Terms {
+    limits.prop_map(|(value, budget, earliest, deadline, speed, price, factor)| Terms {
         value: value.map(Money),
         budget: budget.map(Money),
         earliest_start: earliest.map(Time),
         deadline: deadline.map(Time),
         min_performance: speed.and_then(Performance::from_thousandths),
         max_price: price.map(Price),
+        bid_factor: factor.and_then(Ratio::from_thousandths),
         ..Terms::NONE
     })
 }

@@ -1,10 +1,14 @@
 //! Cases made by hand.
 
-use tradewind_model::{Money, Place, PoolId, Price, Reason, Span, Time};
+use std::sync::Arc;
+
+use tradewind_model::{
+    Money, Place, PoolId, Pools, Price, Rates, Reason, Series, SiteId, Span, Terms, Time,
+};
 use tradewind_sched::negotiation::{self, Choose, Kind};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::multiqueue::{self, Overflow};
-use tradewind_sim::network::{Faults, NetworkPartition, NetworkSettings, Stop};
+use tradewind_sim::network::{Faults, Links, NetworkPartition, NetworkSettings, Stop};
 
 use super::grid::{Job, Mechanism, live, pools, traffic, workload};
 
@@ -57,6 +61,65 @@ fn the_cheaper_volunteer_gets_the_job_and_is_paid_what_it_asked() {
     assert_eq!(ran.jobs[1].cost, Money(3 * 2 * 50));
     let trade = &ran.trades[0].trade;
     assert_eq!((trade.pool, trade.price, trade.ask), (PoolId(2), Price(3), Some(Money(300))));
+}
+
+/// Where the job `at` runs, by what the volunteer is chosen.
+fn goes_to(sites: &[(u32, u32, i64)], jobs: &[Job], at: usize, choose: Choose) -> u32 {
+    let knobs = negotiation::NegotiationSettings { choose, ..Default::default() };
+    let links = Links { per_processor_mb: 1_000, ..Links::default() };
+    let settings =
+        NetworkSettings { negotiation: Some(knobs), links, ..NetworkSettings::default() };
+    runs(sites, jobs, settings)[at].1
+}
+
+#[test]
+fn volunteers_are_chosen_by_slowdown_network_use_and_free_processors() {
+    let alike = [(4, 1_000, 0); 3];
+    // A job waited for 99 s at site 1, and another needs a site when all is idle again.
+    let full = |home| (home, 0, 100, 4, 100);
+    let waited =
+        [full(0), full(1), full(2), (1, 1, 10, 4, 10), (0, 950, 500, 4, 500), (0, 960, 10, 4, 10)];
+    assert_eq!(goes_to(&alike, &waited, 5, Choose::Load), 1);
+    assert_eq!(goes_to(&alike, &waited, 5, Choose::Slowdown), 2);
+    // The second leaves while the data of the first are on their way to site 1.
+    let roomy = [(4, 1_000, 0), (8, 1_000, 0), (8, 1_000, 0)];
+    let two = [(0, 0, 900, 4, 900), (0, 10, 90, 4, 90), (0, 20, 90, 4, 90)];
+    assert_eq!([1, 2].map(|at| goes_to(&roomy, &two, at, Choose::Load)), [1, 1]);
+    assert_eq!([1, 2].map(|at| goes_to(&roomy, &two, at, Choose::Network)), [1, 2]);
+    let wider = [(4, 1_000, 0), (8, 1_000, 0), (9, 1_000, 0)];
+    assert_eq!(goes_to(&wider, &two, 1, Choose::Load), 1);
+    assert_eq!(goes_to(&wider, &two, 1, Choose::Free), 2);
+}
+
+/// Home costs 3 until 40 s, then 9; the other site 4 until 60 s, then 5.
+#[test]
+fn where_prices_change_a_cap_holds_for_the_highest_and_a_volunteer_asks_the_mean() {
+    let series = |steps: &[(i64, i64)]| {
+        let steps: Vec<_> = steps.iter().map(|&(at, price)| (Time(at), price)).collect();
+        Some(Arc::new(Series::new(&steps).unwrap()))
+    };
+    let rates = Rates::new(vec![series(&[(0, 3), (40, 9)]), series(&[(0, 4), (60, 5)])]);
+    let two = pools(&[(4, 1_000, 0), (4, 1_000, 0)]);
+    let two = Arc::new(Pools::clone(&two).with_rates(rates));
+    let run = |max_price: Option<i64>, length| {
+        let mut workload = workload(&two, &[(0, 0, length, 2, length)]);
+        let terms = Terms { max_price: max_price.map(Price), home: Some(SiteId(0)), ..Terms::NONE };
+        workload.jobs[0].terms = Some(Arc::new(terms));
+        live(&workload, NetworkSettings::default(), EASY).unwrap().0
+    };
+    let at_home = run(None, 50);
+    assert_eq!(at_home.jobs[0].cost, Money(2 * (40 * 3 + 10 * 9)));
+    let away = run(Some(8), 40);
+    // It starts at 7 s: discover, volunteer, commit, accepted, migrate; then two for the data.
+    assert_eq!((away.jobs[0].start, &away.jobs[0].place), (Time(7), &Place::Pool(PoolId(1))));
+    assert_eq!(away.trades[0].trade.price, Price(4), "no second of it costs more");
+    let mut late = workload(&two, &[(0, 25, 50, 2, 50)]);
+    let terms = Terms { max_price: Some(Price(8)), home: Some(SiteId(0)), ..Terms::NONE };
+    late.jobs[0].terms = Some(Arc::new(terms));
+    let (late, _) = live(&late, NetworkSettings::default(), EASY).unwrap();
+    assert_eq!(late.jobs[0].start, Time(32));
+    assert_eq!(late.trades[0].trade.price, Price(5), "between 4 and 5, rounded up");
+    assert_eq!(late.jobs[0].cost, Money(5 * 2 * 50), "as agreed");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{
-    Admission, Attributes, JobId, Outage, OutageId, Performance, Pool, Pools, Price, Site, SiteId,
-    Span, Terms, Time, Times, random,
+    Admission, Attributes, JobId, Outage, OutageId, Performance, Place, Pool, Pools, Price, Rates,
+    Series, Site, SiteId, Span, Terms, Time, TimeMode, Times, random,
 };
 use tradewind_sched::negotiation::{self, Choose, Discover};
 use tradewind_sched::policy::Policy as _;
@@ -183,7 +183,7 @@ fn mechanism(within: &mut impl FnMut(i64, i64) -> i64) -> Mechanism {
 fn knobs(within: &mut impl FnMut(i64, i64) -> i64) -> negotiation::NegotiationSettings {
     let discover = [Discover::All, Discover::Sample(2), Discover::Sample(1)];
     negotiation::NegotiationSettings {
-        choose: Choose::ALL[within(0, 2) as usize].0,
+        choose: Choose::ALL[within(0, 5) as usize].0,
         discover: discover[within(0, 2) as usize],
         rounds: within(1, 3) as u32,
         horizon: Span(within(-50, 100).max(0)),
@@ -232,7 +232,50 @@ pub(crate) fn world(seed: u64) -> World {
     let latency = (Span(within(0, 1)), Span(within(1, 3)));
     let links = Links { latency, per_processor_mb: within(0, 50) as u64, ..Links::default() };
     let settings = NetworkSettings { negotiation: Some(knobs(&mut within)), links, faults, seed };
-    World { mechanism: mechanism(&mut within), workload, settings }
+    let mechanism = mechanism(&mut within);
+    if within(0, 2) == 0 {
+        let mut rate = |_| {
+            let mut at = 0;
+            let mut step = |_| {
+                at += within(1, 300);
+                (Time(at), within(0, 9))
+            };
+            Series::new(&(0..5).map(&mut step).collect::<Vec<_>>()).ok().map(Arc::new)
+        };
+        let rates = (0..sites).map(&mut rate).collect();
+        workload.pools = Arc::new(Pools::clone(&workload.pools).with_rates(Rates::new(rates)));
+    }
+    World { mechanism, workload, settings }
+}
+
+/// What each job paid is, second by second, what its pool cost; or the price on which it agreed when
+/// it was passed on, which is the mean of its expected time, rounded up.
+fn check_costs(workload: &Workload, ran: &Run) {
+    let pools = &workload.pools;
+    let sum = |pool, from: Time, length: Span| -> i64 {
+        (0..length.0).map(|second| pools.price_at(pool, from + Span(second)).0).sum()
+    };
+    for (at, (job, run)) in workload.jobs.iter().zip(&ran.jobs).enumerate() {
+        let Place::Pool(pool) = run.place else { unreachable!("one pool each") };
+        let agreed = ran.trades.iter().filter(|it| it.job == at).map(|it| &it.trade).next_back();
+        let (each, took) = (i64::from(job.processors), run.end - run.start);
+        let paid = match agreed {
+            Some(trade) if trade.pool == pool => trade.price.0 * took.0,
+            _ => sum(pool, run.start, took),
+        };
+        assert_eq!(run.cost.0, each * paid, "job {at}");
+    }
+    for struck in &ran.trades {
+        let (job, trade) = (&workload.jobs[struck.job], &struck.trade);
+        let length = pools.pool(trade.pool).length_in(TimeMode::WORK, job.requested);
+        let whole = trade.price.of(job.processors, length);
+        assert_eq!(trade.ask, Some(whole));
+        // An offer that is kept late says no more when it was to start.
+        if trade.expected > struck.at {
+            let exact = sum(trade.pool, trade.expected, length);
+            assert_eq!(trade.price.0, (exact + length.0 - 1) / length.0, "job {}", struck.job);
+        }
+    }
 }
 
 fn live_or_tell(seed: u64) -> Grid {
@@ -242,6 +285,7 @@ fn live_or_tell(seed: u64) -> Grid {
         unreachable!("{what}\nagain: TRADEWIND_SEED={seed} {command}")
     });
     assert!(ran.jobs.iter().all(|job| job.refused.is_none()));
+    check_costs(&workload, &ran);
     federation
 }
 

@@ -169,13 +169,15 @@ impl Host for Yard {
             && self.fits(&self.respected(), width, from, length.max(pledged.longest.work));
         let cost = Money(self.price.0 * length.0 * i64::from(processors));
         let load = self.waiting.len() as u32;
-        (room && !foreign).then_some(StartQuote { start: from, price: self.price, cost, load })
+        let price = self.price;
+        (room && !foreign).then_some(StartQuote { start: from, price, cost, load, status: None })
     }
 
     fn at_home(&self, parcel: &Parcel) -> Option<StartQuote> {
         let waits = self.waiting.iter().find(|waits| waits.ticket == parcel.ticket)?;
         let cost = Money(self.price.0 * waits.length.0 * i64::from(waits.processors));
-        Some(StartQuote { start: waits.reserved?, price: self.price, cost, load: 0 })
+        let (start, price) = (waits.reserved?, self.price);
+        Some(StartQuote { start, price, cost, load: 0, status: None })
     }
 
     fn transfer(&self, parcel: &Parcel, _: Peer) -> Span {

@@ -170,6 +170,7 @@ impl<'a> Wishes<'a> {
             priority: terms.priority,
             home: None,
             value: terms.value,
+            bid_factor: None,
             min_performance: terms.min_performance,
             max_price: terms.max_price,
             budget: terms.budget,

@@ -41,7 +41,8 @@ impl Desk<'_> {
 
     fn quoted(&self, opening: &StartEstimate) -> StartQuote {
         let load = self.outlook().load();
-        StartQuote { start: opening.start, price: opening.price(), cost: opening.cost, load }
+        let (start, price, cost) = (opening.start, opening.price(), opening.cost);
+        StartQuote { start, price, cost, load, status: None }
     }
 
     /// What is free beside all that waits here.

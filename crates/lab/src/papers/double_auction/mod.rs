@@ -4,6 +4,7 @@ mod count;
 mod parameters;
 mod steady;
 mod testbed;
+mod valued;
 mod week;
 
 pub(super) use steady::STEADY;

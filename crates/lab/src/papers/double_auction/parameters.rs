@@ -1,8 +1,8 @@
 //! What the paper leaves open, and our choices.
 
-use tradewind_model::Span;
+use tradewind_model::{Ratio, Span, random};
 use tradewind_sched::policy::dispatch::{
-    Deadline, DemandSupply, Gate, QueueDiscipline, Ratio, ShareOf, Slots, Ties, Wait,
+    Deadline, DemandSupply, Gate, QueueDiscipline, ShareOf, Slots, Ties, Wait,
 };
 
 use crate::case::{Case, Kind, Parameter};
@@ -166,6 +166,28 @@ pub(super) static DEMAND_SUPPLY: Parameter = Parameter {
     kind: Kind::Word { default: "left-out", words: &["left-out", "both-sides"] },
 };
 
+pub(super) static ASK_FACTORS: Parameter = Parameter {
+    name: "ask-factors",
+    meaning: "the greatest O of a queue, drawn for each from its inverse on; 1: all are alike",
+    stated: Some("\"Ok is proportionality constants\""),
+    kind: Kind::Number { default: 1.0, range: (1.0, 100.0), sweep: &[2.0, 10.0] },
+};
+
+pub(super) static BID_FACTORS: Parameter = Parameter {
+    name: "bid-factors",
+    meaning: "the greatest H of a user, drawn for each from its inverse on; 1: all are alike",
+    stated: Some("\"Hi is proportionality constants\""),
+    kind: Kind::Number { default: 1.0, range: (1.0, 100.0), sweep: &[2.0, 10.0] },
+};
+
+pub(super) static VALUATION: Parameter = Parameter {
+    name: "valuation",
+    meaning: "the model's first stage: valuation takes no time, or as long as in the run, whose bids \
+              give the shares of the classes",
+    stated: Some("\"very small\" times; the p of the classes without numbers"),
+    kind: Kind::Word { default: "no-time", words: &["no-time", "run"] },
+};
+
 pub(super) static URGENCY_CLASSES: Parameter = Parameter {
     name: "urgency-classes",
     meaning: "the width of the classes of urgency; the fifth has no upper border",
@@ -184,6 +206,16 @@ pub(super) static VALUE_CLASSES: Parameter = Parameter {
 /// Ticks in a second.
 pub(super) fn ticks(case: &Case) -> i64 {
     case.number(&TICKS).round() as i64
+}
+
+/// A factor between the inverse of the greatest and the greatest, every thousandth as likely.
+pub(super) fn factor(case: &Case, greatest: &Parameter, (seed, of): (u64, u64)) -> Ratio {
+    let greatest = case.number(greatest);
+    let thousandths = |factor: f64| (factor * 1_000.0).round() as i64;
+    let (low, high) = (thousandths(1.0 / greatest), thousandths(greatest));
+    let mut rng = random::stream(seed, "factor", of);
+    let drawn = u32::try_from(random::within(&mut rng, low, high)).ok();
+    drawn.and_then(Ratio::from_thousandths).unwrap_or(Ratio::ONE)
 }
 
 /// A parameter of seconds in ticks, at least one.

@@ -17,9 +17,10 @@ use tradewind_sim::workload::{Job, Workload};
 use tradewind_sim::{Estimate, Run, Semantics, run};
 
 use super::parameters::{
-    QUEUES, STEADY_CYCLE, STEADY_GATE, TIES, WAIT, WIDEST, gate, span, ties, wait,
+    QUEUES, STEADY_CYCLE, STEADY_GATE, TIES, VALUATION, WAIT, WIDEST, gate, span, ties, wait,
 };
 use super::testbed::thirds;
+use super::valued;
 use crate::case::{Case, Size};
 use crate::experiment::Experiment;
 use crate::tally::Tally;
@@ -28,7 +29,7 @@ use crate::tally::Tally;
 pub(in crate::papers) static STEADY: Experiment = Experiment {
     id: "steady-load",
     summary: "runs the auction on five sites under Poisson arrivals, and works the model out",
-    parameters: &[&STEADY_CYCLE, &WIDEST, &QUEUES, &STEADY_GATE, &TIES, &WAIT],
+    parameters: &[&STEADY_CYCLE, &WIDEST, &QUEUES, &STEADY_GATE, &TIES, &WAIT, &VALUATION],
     logs: &[],
     parts,
     part,
@@ -88,24 +89,26 @@ fn part(case: &Case, index: u32) -> Tally {
     for (scale, points) in SCALES {
         for point in 0..points {
             let at = format!("{scale}/{point}");
-            for system in systems(case) {
-                simulate(case, (index, scale, point), system, &at, &mut tally);
-            }
+            let [dam, wide] = systems(case);
+            let jobs = simulate(case, (index, scale, point), dam, &at, &mut tally);
+            simulate(case, (index, scale, point), wide, &at, &mut tally);
             if index == 0 {
-                theory(case, (scale, point), &at, &mut tally);
+                let classes = classes(case, &jobs.unwrap_or_default());
+                theory(case, (scale, point), &classes, &at, &mut tally);
             }
         }
     }
     tally
 }
 
+/// The jobs that were measured; `None` if there is nothing to simulate.
 fn simulate(
     case: &Case,
     (index, scale, point): (u32, u32, usize),
     system: System,
     at: &str,
     tally: &mut Tally,
-) {
+) -> Option<Vec<Job>> {
     let mut seeds = random::stream(case.seed, "steady-load", index.into());
     let seed = random::within(&mut seeds, 0, i64::MAX).cast_unsigned();
     let jobs = Poisson {
@@ -114,8 +117,8 @@ fn simulate(
         widths: (1, system.widest),
     };
     let drawn = jobs.draw(seed, 2 * half(case));
-    let Some(workload) = workload(seed, system.queues, &drawn) else { return };
-    let Some(run) = replay(case, seed, &workload) else { return };
+    let workload = workload(seed, system.queues, &drawn)?;
+    let run = replay(case, seed, &workload)?;
     let (mut wait, mut slowdown) = (0.0, 0.0);
     for (job, ran) in workload.jobs.iter().zip(&run.jobs).skip(half(case)) {
         let own = (ran.start - job.submit).0 as f64;
@@ -125,6 +128,7 @@ fn simulate(
     let count = half(case) as f64;
     tally.add(&format!("{}/{at}/wait", system.name), wait / count);
     tally.add(&format!("{}/{at}/slowdown", system.name), slowdown / count);
+    Some(workload.jobs)
 }
 
 fn replay(case: &Case, seed: u64, workload: &Workload) -> Option<Run> {
@@ -190,24 +194,45 @@ fn grid(seed: u64, queues: [u32; 3]) -> Option<Pools> {
 }
 
 /// The model, as printed and as corrected; without numbers where it is not stable.
-fn theory(case: &Case, (scale, point): (u32, usize), at: &str, tally: &mut Tally) {
+fn theory(
+    case: &Case,
+    (scale, point): (u32, usize),
+    classes: &[Class],
+    at: &str,
+    tally: &mut Tally,
+) {
     for (name, readings) in [("printed", Readings::printed()), ("corrected", Readings::corrected())]
     {
-        let Some(model) = model(case, scale, rate(point), readings) else { continue };
+        let Some(model) = model(case, scale, (rate(point), classes), readings) else { continue };
         tally.add(&format!("{name}/{at}/wait"), model.wait);
         tally.add(&format!("{name}/{at}/slowdown"), model.slowdown.unwrap_or(f64::NAN));
     }
 }
 
-/// Four classes of equal shares, whose valuation takes no time, and the best three partitions.
-fn model(case: &Case, scale: u32, rate: f64, readings: Readings) -> Option<QueueingNetwork> {
+/// Four classes of equal shares, whose valuation takes no time; or those of these jobs of a run.
+fn classes(case: &Case, jobs: &[Job]) -> Vec<Class> {
+    match case.word(&VALUATION) {
+        "run" => valued::classes(jobs, span(case, &STEADY_CYCLE, TICKS), TICKS),
+        _ => {
+            let service = Law::Deterministic { value: 0.0 }.moments();
+            service.map(|service| vec![Class { share: 0.25, service }; 4]).unwrap_or_default()
+        }
+    }
+}
+
+/// With the best three partitions.
+fn model(
+    case: &Case,
+    scale: u32,
+    (rate, classes): (f64, &[Class]),
+    readings: Readings,
+) -> Option<QueueingNetwork> {
     let runs = Law::Weibull { shape: SHAPE, scale: scale.into() }.moments().ok()?;
     let widths = Widths::Uniform { low: 1, high: case.number(&WIDEST).round() as u32 };
-    let service = Law::Deterministic { value: 0.0 }.moments().ok()?;
     let setup = Setup {
         sites: SITES,
         processors: PROCESSORS,
-        classes: vec![Class { share: 0.25, service }; 4],
+        classes: classes.to_vec(),
         mix: Mix::alike(&widths, runs).ok()?,
         queues: Queues::Best { count: 3, goal: Goal::Wait },
         readings,

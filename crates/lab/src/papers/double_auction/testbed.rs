@@ -9,7 +9,9 @@ use tradewind_model::{
 };
 use tradewind_sim::workload::{Job, Workload};
 
-use super::parameters::{PRICES, PROCESSORS, SLACK, VALUES, ticks};
+use super::parameters::{
+    ASK_FACTORS, BID_FACTORS, PRICES, PROCESSORS, SLACK, VALUES, factor, ticks,
+};
 use crate::case::Case;
 
 /// Sites with their processors and the rating of each in MIPS, of which 1,000 count as a
@@ -31,6 +33,8 @@ const SITES: [(&str, u32, u32); 10] = [
 const SQUEEZE: i64 = 1_000;
 const WEEK: Span = Span(7 * 86_400);
 const CREDIT: i64 = 1_000_000;
+/// Streams of users' factors come after those of queues.
+const USERS: u64 = 1 << 32;
 
 /// The first week's jobs with a run time: submission, run time, processors. As in every replay,
 /// `simulate` included, a job's width is what the log says that it got.
@@ -57,7 +61,9 @@ pub(super) fn draw(case: &Case, seed: u64, jobs: &[&Record]) -> Option<Workload>
             _ => value,
         };
         let deadline = Some(submit + deadline);
-        let terms = Terms { value: Some(Money(value)), deadline, ..Terms::NONE };
+        let user = record.user.cast_unsigned();
+        let bid_factor = Some(factor(case, &BID_FACTORS, (seed, USERS.wrapping_add(user))));
+        let terms = Terms { value: Some(Money(value)), bid_factor, deadline, ..Terms::NONE };
         Some(Job {
             source,
             number: record.number,
@@ -113,7 +119,9 @@ fn grid(case: &Case, seed: u64) -> Option<Pools> {
         }
     }
     let sites = SITES.map(|(name, ..)| Site { name: name.to_owned() });
-    Pools::new(sites.to_vec(), pools).ok()
+    let factors = (0..pools.len() as u64).map(|queue| factor(case, &ASK_FACTORS, (seed, queue)));
+    let factors = factors.collect();
+    Pools::new(sites.to_vec(), pools).ok().map(|pools| pools.with_ask_factors(factors))
 }
 
 /// 1:2:3, the first two rounded down.

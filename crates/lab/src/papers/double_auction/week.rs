@@ -10,10 +10,10 @@ use tradewind_sim::{Estimate, Run, Semantics, run};
 
 use super::count::{self, Counts};
 use super::parameters::{
-    CYCLE, DEADLINES, DEMAND_SUPPLY, GATE, HORIZON, IN_QUEUES, PRICES, PROCESSORS, PUBLISH, RATIO,
-    SHARES, SLACK, SLOTS, TICKS, TIES, URGENCY_CLASSES, VALUE_CLASSES, VALUES, WAIT, WINDOW,
-    demand_supply, gate, in_queues, publish, ratio, rivals_deadlines, shares, slots, span, ticks,
-    ties, wait,
+    ASK_FACTORS, BID_FACTORS, CYCLE, DEADLINES, DEMAND_SUPPLY, GATE, HORIZON, IN_QUEUES, PRICES,
+    PROCESSORS, PUBLISH, RATIO, SHARES, SLACK, SLOTS, TICKS, TIES, URGENCY_CLASSES, VALUE_CLASSES,
+    VALUES, WAIT, WINDOW, demand_supply, gate, in_queues, publish, ratio, rivals_deadlines, shares,
+    slots, span, ticks, ties, wait,
 };
 use super::testbed::{draw, week};
 use crate::case::{Case, Size};
@@ -51,6 +51,8 @@ pub(in crate::papers) static THUNDER_WEEK: Experiment = Experiment {
         &PUBLISH,
         &IN_QUEUES,
         &DEMAND_SUPPLY,
+        &ASK_FACTORS,
+        &BID_FACTORS,
         &URGENCY_CLASSES,
         &VALUE_CLASSES,
     ],

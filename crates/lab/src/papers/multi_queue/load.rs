@@ -6,8 +6,8 @@ use tradewind_sim::workload::{LogJob, Overrun, prepare};
 
 use super::outcome::{CLASSES, MEASURES, Outcome, measure};
 use super::parameters::{
-    ALPHA, BETA, DATA, GUARD, HOMES, JOBS, LATENCY, OVERESTIMATE, OVERFLOW, PATIENCE, QUEUED, RATE,
-    RESERVE, WARM_UP,
+    ALPHA, BETA, CHOOSE, DATA, GUARD, HOMES, JOBS, LATENCY, OVERESTIMATE, OVERFLOW, PATIENCE,
+    QUEUED, RATE, RESERVE, WARM_UP,
 };
 use super::schemes::{
     CONSERVATIVE, CONSERVATIVE_MOVING, EASY, EASY_MOVING, GUARDED, HYBRID, SCHEMES, Scheme, play,
@@ -34,6 +34,7 @@ pub(in crate::papers) static LOAD: Experiment = Experiment {
         &PATIENCE,
         &GUARD,
         &RESERVE,
+        &CHOOSE,
         &OVERFLOW,
         &LATENCY,
         &DATA,

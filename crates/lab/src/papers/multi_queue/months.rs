@@ -8,7 +8,7 @@ use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use super::load::compare;
 use super::outcome::{Outcome, measure};
 use super::parameters::{
-    ALPHA, BETA, DATA, FLURRY, GUARD, HOMES, LATENCY, LOG_LOAD, OVERFLOW, PATIENCE, QUEUED,
+    ALPHA, BETA, CHOOSE, DATA, FLURRY, GUARD, HOMES, LATENCY, LOG_LOAD, OVERFLOW, PATIENCE, QUEUED,
     RESERVE, WARM_UP,
 };
 use super::schemes::{
@@ -29,7 +29,7 @@ pub(in crate::papers) static MONTHS: Experiment = Experiment {
     summary: "counts the months of the CTC SP2 log, and deals each month's jobs to 8 sites of 64 \
               processors",
     parameters: &[
-        &FLURRY, &LOG_LOAD, &WARM_UP, &HOMES, &ALPHA, &BETA, &PATIENCE, &GUARD, &RESERVE,
+        &FLURRY, &LOG_LOAD, &WARM_UP, &HOMES, &ALPHA, &BETA, &PATIENCE, &GUARD, &RESERVE, &CHOOSE,
         &OVERFLOW, &LATENCY, &DATA, &QUEUED,
     ],
     logs: &[CTC],

@@ -110,6 +110,14 @@ pub(super) static RESERVE: Parameter = word(
     &["kept", "replanned"],
 );
 
+pub(super) static CHOOSE: Parameter = word(
+    "choose",
+    "which volunteer gets a job: that with the fewest jobs to be backfilled, the earliest start, the \
+     lowest slowdown, the smallest amount of data on their way, or the most free processors",
+    Some("the status of a site has all of these, and the use of memory"),
+    &["load", "start", "slowdown", "network", "free"],
+);
+
 pub(super) static OVERFLOW: Parameter = word(
     "overflow",
     "whether jobs that leave a backfill queue are offered to other sites as well",

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use tradewind_model::{Pool, Span};
-use tradewind_sched::negotiation;
+use tradewind_sched::negotiation::{self, Choose};
 use tradewind_sched::policy::Spread;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::gridfill::{self, GridFill};
@@ -15,7 +15,7 @@ use tradewind_sim::network::{self, Faults, Links};
 use tradewind_sim::workload::Workload;
 use tradewind_sim::{Run, run};
 
-use super::parameters::{ALPHA, BETA, DATA, GUARD, LATENCY, OVERFLOW, PATIENCE, RESERVE};
+use super::parameters::{ALPHA, BETA, CHOOSE, DATA, GUARD, LATENCY, OVERFLOW, PATIENCE, RESERVE};
 use crate::case::Case;
 
 /// What decides at a site.
@@ -160,10 +160,13 @@ fn network(case: &Case, asks: Asks, seed: u64) -> network::NetworkSettings {
         Asks::Everybody => Some(negotiation::NegotiationSettings::default()),
         Asks::Two => Some(negotiation::NegotiationSettings::sampling(2)),
     };
+    let named = Choose::ALL.into_iter().find(|(_, name)| *name == case.word(&CHOOSE));
+    let choose = named.map_or(Choose::Load, |(choose, _)| choose);
     // Offers are collected for a round trip, and hold until a commit can be there.
     let negotiation = knobs.map(|knobs| negotiation::NegotiationSettings {
         window: Span(2 * latency.0 + 2),
         offer_life: Span(26 + 4 * latency.0),
+        choose,
         ..knobs
     });
     network::NetworkSettings { negotiation, links, faults: Faults::none(), seed }

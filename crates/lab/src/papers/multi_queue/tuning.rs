@@ -2,7 +2,7 @@
 
 use super::outcome::measure;
 use super::parameters::{
-    ALPHA, BETA, DATA, GUARD, HOMES, JOBS, LATENCY, OVERESTIMATE, OVERFLOW, PATIENCE, RATE,
+    ALPHA, BETA, CHOOSE, DATA, GUARD, HOMES, JOBS, LATENCY, OVERESTIMATE, OVERFLOW, PATIENCE, RATE,
     RESERVE, WARM_UP,
 };
 use super::schemes::{HYBRID, play};
@@ -25,6 +25,7 @@ pub(in crate::papers) static TUNING: Experiment = Experiment {
         &PATIENCE,
         &GUARD,
         &RESERVE,
+        &CHOOSE,
         &OVERFLOW,
         &LATENCY,
         &DATA,

@@ -251,7 +251,7 @@ impl<N: Transport> AutonomousSites<N> {
         let market = moment.market;
         let unsuited = |job| {
             let demand = market.demand(job);
-            demand.is_some_and(|demand| !self.suits(market.pools().pool(pool), demand))
+            demand.is_some_and(|demand| !self.suits(market.pools(), pool, demand))
         };
         let looks = |(id, job): &(JobId, &GridJob)| match job.phase {
             JobPhase::Unplaced => true,

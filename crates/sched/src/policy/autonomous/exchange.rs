@@ -110,8 +110,10 @@ impl<N: Transport> AutonomousSites<N> {
         parcel: &'a Parcel,
         (from, pledged): (Time, Pledged),
     ) -> impl Iterator<Item = (PoolId, StartQuote)> + 'a {
-        market.pools().iter().filter_map(move |(id, pool)| {
-            let view = SiteView { now, local: &*self.sites[id.index()], pool };
+        let pools = market.pools();
+        pools.iter().filter_map(move |(id, _)| {
+            let local = &*self.sites[id.index()];
+            let view = SiteView { now, local, pools, id, recent: None };
             Some((id, view.quote(parcel, from, pledged)?))
         })
     }
@@ -176,7 +178,7 @@ impl<N: Transport> Exchange for AutonomousSites<N> {
     fn at_home(&self, (market, now): (&Market, Time), job: JobId) -> Option<StartQuote> {
         let site = self.waits_at(job)?.0;
         let local = &*self.sites[site.index()];
-        let view = SiteView { now, local, pool: market.pools().pool(site) };
+        let view = SiteView { now, local, pools: market.pools(), id: site, recent: None };
         view.at_home(job, market.demand(job)?)
     }
 }

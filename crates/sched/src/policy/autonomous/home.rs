@@ -1,6 +1,6 @@
 //! To which pool a job is submitted.
 
-use tradewind_model::{Demand, JobId, Pool, PoolId, Pools, Reason};
+use tradewind_model::{Demand, JobId, Pool, PoolId, Pools, Price, Reason};
 
 /// To which pool a job is submitted that names no home site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,14 @@ pub(super) enum Reach {
     Home,
     /// All pools, because sites pass jobs on.
     Grid,
+}
+
+/// Whether the pool suits the job, wide enough or not. A site starts a job at any moment, so where the
+/// price changes with time, it is the highest that a price cap is compared with.
+pub(super) fn suits(pools: &Pools, id: PoolId, demand: &Demand) -> bool {
+    let highest = pools.rate(id).map(|rate| Price(rate.most()));
+    let capped = highest.zip(demand.terms().max_price).is_none_or(|(most, cap)| most <= cap);
+    capped && pools.pool(id).suits(demand)
 }
 
 /// The first pool that suits the job and is wide enough, at its home site (at all sites, if it
@@ -47,18 +55,20 @@ impl HomeRule {
             (None, HomeRule::FirstSuitable) => true,
             (None, HomeRule::InTurn) => *id == in_turn,
         };
-        let can =
-            |(_, pool): &(PoolId, &Pool)| pool.nodes >= demand.processors && pool.suits(demand);
+        let can = |(id, pool): &(PoolId, &Pool)| {
+            pool.nodes >= demand.processors && suits(pools, *id, demand)
+        };
         let candidates = || pools.iter().filter(candidate);
         if let Some((id, _)) = candidates().find(can) {
             return Ok(id);
         }
         let submitted = candidates().next().map_or(in_turn, |(id, _)| id);
         let reason = match (reach, self) {
-            (Reach::Grid, _) => unsuitable(demand, pools.iter()),
-            (Reach::Home, HomeRule::FirstSuitable) => unsuitable(demand, candidates()),
+            (Reach::Grid, _) => unsuitable(pools, demand, pools.iter()),
+            (Reach::Home, HomeRule::FirstSuitable) => unsuitable(pools, demand, candidates()),
             (Reach::Home, HomeRule::InTurn) => {
-                unsuitable(demand, std::iter::once((submitted, pools.pool(submitted))))
+                let one = (submitted, pools.pool(submitted));
+                unsuitable(pools, demand, std::iter::once(one))
             }
         };
         reason.map_or(Ok(submitted), Err)
@@ -67,10 +77,11 @@ impl HomeRule {
 
 /// Why none of these pools can run the job, if that is so.
 fn unsuitable<'a>(
+    all: &Pools,
     demand: &Demand,
     pools: impl Iterator<Item = (PoolId, &'a Pool)>,
 ) -> Option<Reason> {
-    let suitable = pools.filter(|(_, pool)| pool.suits(demand));
+    let suitable = pools.filter(|(id, _)| suits(all, *id, demand));
     let widest = suitable.map(|(_, pool)| pool.nodes).max();
     let (needed, min_performance) = (demand.processors, demand.terms().min_performance);
     match widest {

@@ -1,9 +1,11 @@
 //! A site as its negotiator sees it.
 
-use tradewind_model::{Demand, JobId, Money, Pool, Span, Time};
+use tradewind_model::{Demand, JobId, Money, Pool, PoolId, Pools, Price, Share, Span, Time};
 
 use super::Transport;
-use crate::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
+use super::home::suits;
+use super::recent::RecentSlowdowns;
+use crate::negotiation::{Host, Parcel, Peer, Pledged, SiteStatus, StartQuote};
 use crate::policy::local::{LocalScheduler, Origin, SiteJob};
 
 /// A site's scheduler and its pool: what it can promise, to any negotiator.
@@ -11,7 +13,11 @@ use crate::policy::local::{LocalScheduler, Origin, SiteJob};
 pub(super) struct SiteView<'a> {
     pub(super) now: Time,
     pub(super) local: &'a dyn LocalScheduler,
-    pub(super) pool: &'a Pool,
+    pub(super) pools: &'a Pools,
+    /// Its own.
+    pub(super) id: PoolId,
+    /// Where sites choose by the status of others.
+    pub(super) recent: Option<&'a RecentSlowdowns>,
 }
 
 /// Answers from the site and the network.
@@ -22,22 +28,46 @@ pub(super) struct SiteHost<'a, N> {
     pub(super) network: &'a N,
 }
 
-impl SiteView<'_> {
+impl<'a> SiteView<'a> {
+    fn pool(&self) -> &'a Pool {
+        self.pools.pool(self.id)
+    }
+
     fn wanted(&self, parcel: &Parcel, pledged: Pledged) -> SiteJob {
-        let pledged_length = self.pool.longest_in(pledged.longest);
+        let pledged_length = self.pool().longest_in(pledged.longest);
         SiteJob {
             job: parcel.ticket.job,
             processors: parcel.demand.processors.saturating_add(pledged.processors),
-            length: self.pool.length_of(&parcel.demand).max(pledged_length),
+            length: self.pool().length_of(&parcel.demand).max(pledged_length),
             submitted: parcel.submitted,
         }
     }
 
-    fn quoted(&self, demand: &Demand, start: Time) -> StartQuote {
-        let length = self.pool.length_of(demand);
-        let cost: Money = self.pool.price.of(demand.processors, length);
-        let [first, second] = self.local.load().backfill;
-        StartQuote { start, price: self.pool.price, cost, load: first.saturating_add(second) }
+    fn quoted(&self, demand: &Demand, start: Time, pledged: Pledged) -> StartQuote {
+        let length = self.pool().length_of(demand);
+        let price = self.price(demand.processors, start, length);
+        let cost: Money = price.of(demand.processors, length);
+        let load = self.local.load();
+        let [first, second] = load.backfill;
+        let status = self.recent.map(|recent| SiteStatus {
+            free: load.free,
+            network_mb: pledged.data_mb,
+            slowdown: recent.mean(),
+        });
+        let load = first.saturating_add(second);
+        StartQuote { start, price, cost, load, status }
+    }
+
+    /// Per processor and second: where it changes with time, the mean over the job's expected time,
+    /// rounded up.
+    fn price(&self, processors: u32, start: Time, length: Span) -> Price {
+        if self.pools.rate(self.id).is_none() {
+            return self.pool().price;
+        }
+        let share = Share { pool: self.id, nodes: processors };
+        let whole = i128::from(self.pools.cost(share, start, length).0);
+        let seconds = (i128::from(processors) * i128::from(length.0)).max(1);
+        Price(i64::try_from((whole + seconds - 1) / seconds).unwrap_or(i64::MAX))
     }
 
     /// What it could do for another's job. As if the job and all that is pledged were one job, as
@@ -49,17 +79,18 @@ impl SiteView<'_> {
         pledged: Pledged,
     ) -> Option<StartQuote> {
         let wanted = self.wanted(parcel, pledged);
-        if wanted.processors > self.pool.nodes || !self.pool.suits(&parcel.demand) {
+        let fits = wanted.processors <= self.pool().nodes;
+        if !fits || !suits(self.pools, self.id, &parcel.demand) {
             return None;
         }
         let start = self.local.promise(&wanted, Origin::Remote, self.now, from)?;
-        Some(self.quoted(&parcel.demand, start))
+        Some(self.quoted(&parcel.demand, start, pledged))
     }
 
     /// What a job that waits here gets: its reservation. One without has nothing to lose.
     pub(super) fn at_home(&self, job: JobId, demand: &Demand) -> Option<StartQuote> {
         let start = self.local.reservation(job)?;
-        Some(self.quoted(demand, start))
+        Some(self.quoted(demand, start, Pledged::default()))
     }
 }
 

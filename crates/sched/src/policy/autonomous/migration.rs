@@ -146,8 +146,10 @@ impl<N: Transport> AutonomousSites<N> {
     fn step(&mut self, moment: &mut Moment<'_>, site: PoolId, step: NegotiatorEvent) {
         let Some(negotiators) = &mut self.negotiators else { return };
         let (me, now) = (peer(site), moment.now);
-        let (local, pool) = (&*self.sites[site.index()], moment.market.pools().pool(site));
-        let site_view = SiteView { now, local, pool };
+        let (local, pools) = (&*self.sites[site.index()], moment.market.pools());
+        let by_status = negotiators.settings.choose.goes_by_status();
+        let recent = by_status.then(|| &self.slowdowns[site.index()]);
+        let site_view = SiteView { now, local, pools, id: site, recent };
         let host = SiteHost { me, site: site_view, network: &negotiators.network };
         let state = &mut negotiators.all[site.index()];
         let restarts = matches!(step, NegotiatorEvent::Restart);

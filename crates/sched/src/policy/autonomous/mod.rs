@@ -19,6 +19,7 @@ mod host;
 mod job;
 mod links;
 mod migration;
+mod recent;
 mod transport;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +41,7 @@ use job::{ELSEWHERE, GridJob, GridJobs, JobPhase, length_at, peer};
 pub use links::Links;
 pub use migration::Migration;
 use migration::Negotiators;
+use recent::RecentSlowdowns;
 pub use transport::{NoTransport, Signal, Transport};
 
 /// The policy; see the module's text.
@@ -52,6 +54,8 @@ pub use transport::{NoTransport, Signal, Transport};
 #[derive(Debug)]
 pub struct AutonomousSites<N> {
     sites: Vec<Box<dyn LocalScheduler>>,
+    /// Of the jobs that started last, by site.
+    slowdowns: Vec<RecentSlowdowns>,
     home_rule: HomeRule,
     /// `None`: no job is passed on within this grid.
     negotiators: Option<Negotiators<N>>,
@@ -155,6 +159,7 @@ impl<N: Transport> AutonomousSites<N> {
             outside: None,
             wakes: Timers::new(sites.len()),
             ends: Timers::new(sites.len()),
+            slowdowns: vec![RecentSlowdowns::default(); sites.len()],
             sites,
             home_rule,
             jobs: GridJobs::default(),
@@ -211,12 +216,13 @@ impl<N: Transport> AutonomousSites<N> {
 
     /// Whether a job may run in the pool at present prices. Where users pay, by a caller that
     /// negotiates, their budgets count.
-    fn suits(&self, pool: &Pool, demand: &Demand) -> bool {
+    fn suits(&self, pools: &Pools, id: PoolId, demand: &Demand) -> bool {
         let affords = || {
+            let pool = pools.pool(id);
             let cost = pool.price.of(demand.processors, pool.length_of(demand));
             demand.terms().budget.is_none_or(|budget| cost <= budget)
         };
-        pool.suits(demand) && (self.outside.is_none() || affords())
+        home::suits(pools, id, demand) && (self.outside.is_none() || affords())
     }
 
     /// The first pool at its home site in which the job may run and that is wide enough.
@@ -224,8 +230,8 @@ impl<N: Transport> AutonomousSites<N> {
         if self.outside.is_none() {
             return home(market.pools(), demand);
         }
-        let fits = |(_, pool): &(PoolId, &Pool)| {
-            pool.nodes >= demand.processors && self.suits(pool, demand)
+        let fits = |(id, pool): &(PoolId, &Pool)| {
+            pool.nodes >= demand.processors && self.suits(market.pools(), *id, demand)
         };
         let fitting = market.pools().iter().find(fits).map(|(id, _)| id);
         fitting.ok_or(Reason::TooFewNodes {
@@ -242,7 +248,8 @@ impl<N: Transport> AutonomousSites<N> {
         let Some(known) = self.jobs.get(job) else { return };
         let Some(demand) = market.demand(job) else { return };
         let pool = market.pools().pool(known.site);
-        let suits = agreed(market, job) == Some(known.site) || self.suits(pool, demand);
+        let suits = agreed(market, job) == Some(known.site)
+            || self.suits(market.pools(), known.site, demand);
         let site = match (suits && pool.nodes >= demand.processors, &self.negotiators) {
             (true, _) => known.site,
             (false, None) => match self.home_for(market, demand) {
@@ -332,6 +339,8 @@ impl<N: Transport> AutonomousSites<N> {
             moment.commands.push(Command::Start { job, place });
             moment.fresh.remove(&job);
             let Some(known) = self.jobs.get(job) else { continue };
+            let waited = moment.now - known.submitted();
+            self.slowdowns[site.index()].started(waited, length_at(moment.market, job, site));
             moment.input(site, Input::Started(known.ticket()));
             self.jobs.set(job, site, JobPhase::Running);
         }

@@ -5,10 +5,11 @@
 //! list price is paid whatever a job is worth, there is no trade where the limit is below the reserve, so a price
 //! between the two leaves neither side worse off than without the trade.
 
-use tradewind_model::{Money, Performance, Price, Span, Terms};
+use tradewind_model::{Money, Performance, Price, Ratio, Span, Terms};
 
+use super::price;
 use super::settings::DispatchSettings;
-use super::{price, valuation};
+use super::valuation::{self, BidFactor};
 
 /// How prices are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,6 +81,8 @@ impl Fraction {
 pub(super) struct Purse {
     /// In all: its budget, and where it matters what it is worth.
     pub(super) whole: Money,
+    /// What it bids for all of it, if the gate compares that with the bare price.
+    pub(super) bids: Money,
     /// Per node and second: its own cap.
     pub(super) each: Price,
 }
@@ -91,17 +94,26 @@ impl Purse {
         let worth = price::value(terms);
         let pays = worth.filter(|_| settings.clearing != Clearing::List);
         let bids = worth.filter(|_| settings.gate_wants_worth());
-        let bids = bids.map(|worth| valuation::money(settings.ratio.of(worth)));
-        let limits = terms.budget.into_iter().chain(pays).chain(bids);
+        let factor = BidFactor::new(settings.ratio, terms.bid_factor);
+        let bids = bids.map_or(Money(i64::MAX), |worth| valuation::money(factor.of(worth)));
+        let limits = terms.budget.into_iter().chain(pays);
         let whole = limits.min().unwrap_or(Money(i64::MAX));
-        Purse { whole, each: terms.max_price.unwrap_or(Price(i64::MAX)) }
+        Purse { whole, bids, each: terms.max_price.unwrap_or(Price(i64::MAX)) }
     }
 
-    /// The most per node and second for so many for so long, rounded down. Just the prices up to
-    /// it can be paid.
-    pub(super) fn limit(&self, processors: u32, length: Span) -> Price {
-        let seconds = i128::from(processors) * i128::from(length.0);
-        let max = i128::from(self.whole.0) / seconds.max(1);
+    /// The most in all, for so many for so long in a queue whose asks have the factor `ask`.
+    pub(super) fn most(&self, processors: u32, length: Span, ask: Ratio) -> Money {
+        let bids = i128::from(self.bids.0) * 1_000 / i128::from(ask.thousandths());
+        let bids = Money(i64::try_from(bids).unwrap_or(i64::MAX));
+        self.whole.min(bids).min(self.each.of(processors, length))
+    }
+
+    /// The most per node and second for so many for so long, rounded down, in a queue whose asks
+    /// have the factor `ask`. Just the prices up to it can be paid.
+    pub(super) fn limit(&self, processors: u32, length: Span, ask: Ratio) -> Price {
+        let seconds = (i128::from(processors) * i128::from(length.0)).max(1);
+        let asked = seconds.saturating_mul(i128::from(ask.thousandths()));
+        let max = (i128::from(self.whole.0) / seconds).min(i128::from(self.bids.0) * 1_000 / asked);
         Price(i64::try_from(max).unwrap_or(i64::MAX)).min(self.each)
     }
 }
@@ -187,11 +199,19 @@ mod tests {
         #[test]
         fn what_can_be_paid_is_what_is_not_above_the_limit(
             purse in 0i64..10_000, processors in 1u32..20, length in 1i64..60, price in 0i64..400,
+            factor in 1u32..3_000,
         ) {
             let (whole, length) = (Money(purse), Span(length));
             let payable = Price(price).of(processors, length) <= whole;
-            let purse = Purse { whole, each: Price(i64::MAX) };
-            prop_assert_eq!(payable, Price(price) <= purse.limit(processors, length));
+            let bids = Money(i64::MAX);
+            let purse = Purse { whole, bids, each: Price(i64::MAX) };
+            prop_assert_eq!(payable, Price(price) <= purse.limit(processors, length, Ratio::ONE));
+            // A bid of the purse in a queue that asks for so many thousandths of its price.
+            let purse = Purse { whole: bids, bids: whole, ..purse };
+            let asked = i128::from(Price(price).of(processors, length).0) * i128::from(factor);
+            let factor = Ratio::from_thousandths(factor).unwrap();
+            let reached = asked <= i128::from(whole.0) * 1_000;
+            prop_assert_eq!(reached, Price(price) <= purse.limit(processors, length, factor));
         }
 
         #[test]

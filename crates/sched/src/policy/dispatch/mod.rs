@@ -57,8 +57,8 @@ use published::Published;
 use queue::DispatchQueue;
 use round::{Fate, JobTurn, Round};
 pub use settings::{
-    Deadline, DemandSupply, DispatchRule, DispatchSettings, Gate, QueueDiscipline, Ratio, ShareOf,
-    Slots, Ties, Wait,
+    Deadline, DemandSupply, DispatchRule, DispatchSettings, Gate, QueueDiscipline, ShareOf, Slots,
+    Ties, Wait,
 };
 pub use unit::Valuation;
 use valuation::Factor;

@@ -1,6 +1,6 @@
 //! Posted prices: the owners' lists, or what demand makes of them.
 
-use tradewind_model::{Pool, Pools, Price, Span, Time};
+use tradewind_model::{Pool, Pools, Price, Ratio, Span, Time};
 
 use super::price;
 use super::queue::DispatchQueue;
@@ -74,6 +74,8 @@ pub(super) struct Board {
     cycle: Span,
     /// List prices, by queue.
     list: Vec<Price>,
+    /// Factors of asks, by queue.
+    factors: Vec<Ratio>,
     /// By queue, in millionths of the list price.
     levels: Vec<i64>,
     /// Posted prices, by queue.
@@ -86,13 +88,14 @@ impl Board {
     /// List prices, or the nearest to them within bounds.
     pub(super) fn new(pools: &Pools, dynamics: Option<Dynamics>, cycle: Span) -> Board {
         let list: Vec<Price> = pools.as_slice().iter().map(price::list).collect();
+        let factors = pools.iter().map(|(id, _)| pools.ask_factor(id)).collect();
         let level = dynamics.map_or(MILLION, |dynamics| {
             let (floor, ceiling) = dynamics.bounds();
             MILLION.clamp(floor, ceiling)
         });
         let levels = vec![level; list.len()];
         let posted = list.iter().map(|list| scaled(*list, level)).collect();
-        Board { dynamics, cycle, list, levels, posted, last: None }
+        Board { dynamics, cycle, list, factors, levels, posted, last: None }
     }
 
     /// Posted prices, by queue.
@@ -149,7 +152,8 @@ impl Board {
             open.clear();
             open.extend((0..queues.len()).filter_map(|at| {
                 let (latest, length) = job.in_queue(at)?;
-                (latest >= now && job.limit(length) >= self.posted[at]).then_some((at, length))
+                let limit = job.limit(length, self.factors[at]);
+                (latest >= now && limit >= self.posted[at]).then_some((at, length))
             }));
             let nodes: i128 = open.iter().map(|(at, _)| i128::from(queues[*at].nodes())).sum();
             for (at, length) in &open {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Command, Market, Money, PoolId, Price, SkipReason, Span, Time, Trade};
+use tradewind_model::{
+    Command, Market, Money, PoolId, Price, Ratio, SkipReason, Span, Time, Trade,
+};
 
 use super::clearing::{self, Clearing, Range};
 use super::known::KnownBounds;
@@ -35,6 +37,11 @@ pub(super) enum Fate {
     /// The same, but this was its last chance, and the gate alone is to blame: the lowest ask of
     /// queues that could have used it.
     PricedOut(i128),
+}
+
+/// The queue at this place is this pool.
+fn pool_id(queue: usize) -> PoolId {
+    PoolId(u32::try_from(queue).unwrap_or(u32::MAX))
 }
 
 /// A cycle under way.
@@ -126,7 +133,13 @@ impl<'a> Round<'a> {
     /// Whether the job can pay what the queue wants now. Where that never changes, it was known
     /// from the beginning.
     fn affords(&self, waiting: &UnassignedJob, at: usize, length: Span) -> bool {
-        self.settings.prices == Prices::List || waiting.limit(length) >= self.prices[at]
+        self.settings.prices == Prices::List
+            || waiting.limit(length, self.ask_factor(at)) >= self.prices[at]
+    }
+
+    /// O_k of the queue.
+    fn ask_factor(&self, at: usize) -> Ratio {
+        self.market.pools().ask_factor(pool_id(at))
     }
 
     /// The queue's load, as far as it is known.
@@ -149,9 +162,12 @@ impl<'a> Round<'a> {
         let QueueLoad { wait, occupied } = self.load(at);
         let pool = &self.market.pools().as_slice()[at];
         let (price, load) = (self.price(at), (occupied, pool.nodes));
+        let factor = self.ask_factor(at);
         let ask = match self.settings.valuation {
-            Valuation::Paper => valuation::ask(wait, price, load.0, load.1),
-            Valuation::Unit => unit::ask(price, pool.performance, (wait, self.settings.tau), load),
+            Valuation::Paper => valuation::ask(factor, wait, price, load),
+            Valuation::Unit => {
+                unit::ask(factor, price, pool.performance, (wait, self.settings.tau), load)
+            }
         };
         self.asks[at] = self.factor.weigh(ask);
     }
@@ -212,11 +228,10 @@ impl<'a> Round<'a> {
     ) -> Fate {
         let waiting = turn.waiting;
         let Some((_, length)) = waiting.in_queue(at) else { return Fate::Waits };
-        let pool = |queue: usize| PoolId(u32::try_from(queue).unwrap_or(u32::MAX));
         let passed_in_all = u32::try_from(passed.len()).unwrap_or(u32::MAX);
         let passed = passed.take(Trade::MAX_PASSED);
         let by_value = self.trades_by_value();
-        let (reserve, limit) = (self.price(at), waiting.limit(length));
+        let (reserve, limit) = (self.price(at), waiting.limit(length, self.ask_factor(at)));
         let performance = self.market.pools().as_slice()[at].performance;
         let trade = Trade {
             price: self.agree(Range { reserve, limit, performance }),
@@ -225,9 +240,9 @@ impl<'a> Round<'a> {
             bid: by_value.then(|| self.told(turn.bid)),
             ask: by_value.then(|| self.told(self.asks[at])),
             rank: turn.rank,
-            passed: passed.map(|queue| (pool(queue), self.why(turn, queue, until))).collect(),
+            passed: passed.map(|queue| (pool_id(queue), self.why(turn, queue, until))).collect(),
             passed_in_all,
-            ..Trade::at(pool(at), reserve, start)
+            ..Trade::at(pool_id(at), reserve, start)
         };
         let UnassignedJob { job, since, processors, .. } = *waiting;
         self.commands.push(Command::Trade { job, trade: Arc::new(trade) });

@@ -1,6 +1,6 @@
 //! The knobs of [`Dispatch`](super::Dispatch).
 
-use tradewind_model::{Money, Span};
+use tradewind_model::{Ratio, Span};
 
 use super::clearing::{Clearing, Fraction};
 use super::pricing::{Dynamics, Prices};
@@ -167,35 +167,6 @@ impl ShareOf {
     pub const ALL: [(ShareOf, &'static str); 2] = [(ShareOf::All, "all"), (ShareOf::Free, "free")];
 }
 
-/// A rational number in thousandths, at least one of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ratio {
-    thousandths: u32,
-}
-
-impl Ratio {
-    /// The ratio 1.
-    pub const ONE: Ratio = Ratio { thousandths: 1_000 };
-
-    /// So many thousandths; `None` for zero.
-    pub const fn from_thousandths(thousandths: u32) -> Option<Ratio> {
-        match thousandths {
-            0 => None,
-            _ => Some(Ratio { thousandths }),
-        }
-    }
-
-    /// The number in thousandths.
-    pub fn thousandths(self) -> u32 {
-        self.thousandths
-    }
-
-    /// So much of an amount, in micro-credits, rounded down.
-    pub(super) fn of(self, amount: Money) -> i128 {
-        i128::from(amount.0) * i128::from(self.thousandths) / 1_000
-    }
-}
-
 /// The knobs of [`Dispatch`](super::Dispatch). A span of less than a second counts as a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DispatchSettings {
@@ -221,7 +192,8 @@ pub struct DispatchSettings {
     pub publish: Option<Span>,
     /// How queues start jobs.
     pub local: QueueDiscipline,
-    /// What a bid is multiplied by before it meets an ask: H/O in the paper's letters.
+    /// What every bid is multiplied by before it meets an ask: H/O in the paper's letters. A job
+    /// (`Terms::bid_factor`) and a queue (`Pools::ask_factor`) may have factors of their own besides.
     pub ratio: Ratio,
     /// Whether Demand/Supply is a factor of bids and asks.
     pub demand_supply: DemandSupply,

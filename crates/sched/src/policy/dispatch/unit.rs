@@ -10,9 +10,9 @@
 //! less than the bare price (`Purse`). So an idle queue takes all jobs that wait for it, no job
 //! waits without success, and no job is served at a loss because it has waited long enough.
 
-use tradewind_model::{Money, Performance, Price, Span};
+use tradewind_model::{Money, Performance, Price, Ratio, Span};
 
-use super::settings::Ratio;
+use super::valuation::BidFactor;
 
 /// What bids and asks are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,20 +29,21 @@ impl Valuation {
         [(Valuation::Paper, "paper"), (Valuation::Unit, "unit")];
 }
 
-/// H/O · v/(n·e) · (1 + age/(d − t)): the value of each of `size`, processors and seconds on the
+/// H_i · v/(n·e) · (1 + age/(d − t)): the value of each of `size`, processors and seconds on the
 /// reference node, and more the nearer the deadline and the longer the job has waited. `when` is
 /// d − t, counted as a second at least, and the age t − s.
-pub(super) fn bid(value: Money, ratio: Ratio, size: (u32, Span), when: (Span, Span)) -> i128 {
+pub(super) fn bid(value: Money, factor: BidFactor, size: (u32, Span), when: (Span, Span)) -> i128 {
     let (left, waited) = (i128::from(when.0.0.max(1)), i128::from(when.1.0));
     let seconds = i128::from(size.0) * i128::from(size.1.0.max(1));
-    let scaled = i128::from(value.0).saturating_mul(i128::from(ratio.thousandths()));
-    scaled.saturating_mul(left + waited) / seconds.saturating_mul(1_000 * left)
+    let scaled = factor.scale(value).saturating_mul(left + waited);
+    scaled / seconds.saturating_mul(BidFactor::WHOLE * left)
 }
 
-/// c/f · (1 + l) · (1 + w/τ): what the queue wants for a second of a reference processor, twice
+/// O_k · c/f · (1 + l) · (1 + w/τ): what the queue wants for a second of a reference processor, twice
 /// as much if it is full, and as much again for every `wait.1` of the wait `wait.0`. `load` is how
 /// many of how many processors are occupied. Never zero for a priced queue but by rounding.
 pub(super) fn ask(
+    factor: Ratio,
     price: Price,
     performance: Performance,
     wait: (Span, Span),
@@ -50,7 +51,8 @@ pub(super) fn ask(
 ) -> i128 {
     let (occupied, nodes) = (i128::from(load.0), i128::from(load.1.max(1)));
     let (wait, tau) = (i128::from(wait.0.0), i128::from(wait.1.0.max(1)));
-    let scaled = i128::from(price.0).saturating_mul(1_000 * (nodes + occupied));
+    let parts = i128::from(factor.thousandths()) * (nodes + occupied);
+    let scaled = i128::from(price.0).saturating_mul(parts);
     let whole = i128::from(performance.thousandths()) * nodes * tau;
     scaled.saturating_mul(tau.saturating_add(wait)) / whole
 }
@@ -63,7 +65,8 @@ mod tests {
     fn bids_are_per_processor_and_second() {
         let bid = |credits, size: (u32, i64), left, waited| {
             let when = (Span(left), Span(waited));
-            super::bid(Money::credits(credits), Ratio::ONE, (size.0, Span(size.1)), when)
+            let one = BidFactor::new(Ratio::ONE, None);
+            super::bid(Money::credits(credits), one, (size.0, Span(size.1)), when)
         };
         let credits = |credits| i128::from(Money::credits(credits).0);
         assert_eq!(bid(100, (5, 10), 50, 0), credits(2));
@@ -72,14 +75,16 @@ mod tests {
         assert_eq!(bid(100, (1, 0), 0, 1), credits(200), "late, and no time at all");
         assert_eq!(bid(1, (1_000, 2_001), 9, 0), 0, "rounded down");
         let size = (u32::MAX, Span::MAX);
-        assert!(super::bid(Money::MAX, Ratio::ONE, size, (Span::MAX, Span::MAX)) >= 0);
+        let one = BidFactor::new(Ratio::ONE, None);
+        assert!(super::bid(Money::MAX, one, size, (Span::MAX, Span::MAX)) >= 0);
     }
 
     #[test]
     fn asks_are_never_zero_where_there_is_a_price() {
         let ask = |credits, thousandths, wait, load| {
             let performance = Performance::from_thousandths(thousandths).unwrap();
-            super::ask(Price::credits(credits), performance, (Span(wait), Span(60)), load)
+            let price = Price::credits(credits);
+            super::ask(Ratio::ONE, price, performance, (Span(wait), Span(60)), load)
         };
         let credits = |credits| i128::from(Money::credits(credits).0);
         assert_eq!(ask(3, 1_000, 0, (0, 4)), credits(3));

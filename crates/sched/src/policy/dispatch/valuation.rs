@@ -4,23 +4,46 @@
 //! it unless that is asked for ([`Factor`]). Amounts are whole micro-credits, rounded down. They say which job comes first and whether
 //! the gate opens; they are not paid.
 
-use tradewind_model::{Money, Price, Span};
+use tradewind_model::{Money, Price, Ratio, Span};
 
-use super::settings::Ratio;
+/// H_i: what the value of a job is multiplied by, for all jobs and for this one, in millionths.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BidFactor(i128);
 
-/// H/O · v/(d − t) · (t + 1 − s): `left` is d − t, counted as a second at least; `waited` is
-/// t − s.
-pub(super) fn bid(value: Money, ratio: Ratio, left: Span, waited: Span) -> i128 {
-    let patience = i128::from(waited.0) + 1;
-    let scaled = i128::from(value.0).saturating_mul(i128::from(ratio.thousandths()));
-    scaled.saturating_mul(patience) / (1_000 * i128::from(left.0.max(1)))
+impl BidFactor {
+    /// So many of them are 1.
+    pub(super) const WHOLE: i128 = 1_000_000;
+
+    /// `all` is H/O of the market, `own` the job's.
+    pub(super) fn new(all: Ratio, own: Option<Ratio>) -> BidFactor {
+        let own = own.unwrap_or(Ratio::ONE).thousandths();
+        BidFactor(i128::from(all.thousandths()) * i128::from(own))
+    }
+
+    /// The amount times the factor, in millionths of a micro-credit.
+    pub(super) fn scale(self, amount: Money) -> i128 {
+        i128::from(amount.0).saturating_mul(self.0)
+    }
+
+    /// The same in micro-credits, rounded down.
+    pub(super) fn of(self, amount: Money) -> i128 {
+        self.scale(amount) / BidFactor::WHOLE
+    }
 }
 
-/// w · c · l: `wait` until there is room, `price` of a node and second, and the load, which is
-/// `occupied` of `nodes`.
-pub(super) fn ask(wait: Span, price: Price, occupied: i64, nodes: u32) -> i128 {
+/// H_i · v/(d − t) · (t + 1 − s) (equation 2): `left` is d − t, counted as a second at least;
+/// `waited` is t − s.
+pub(super) fn bid(value: Money, factor: BidFactor, left: Span, waited: Span) -> i128 {
+    let patience = i128::from(waited.0) + 1;
+    factor.scale(value).saturating_mul(patience) / (BidFactor::WHOLE * i128::from(left.0.max(1)))
+}
+
+/// O_k · w · c · l (equation 1): the queue's `factor`, its `wait` until there is room, the `price`
+/// of a node and second, and the load, which is so many of so many nodes.
+pub(super) fn ask(factor: Ratio, wait: Span, price: Price, load: (i64, u32)) -> i128 {
     let priced = i128::from(wait.0).saturating_mul(i128::from(price.0));
-    priced.saturating_mul(i128::from(occupied)) / i128::from(nodes.max(1))
+    let priced = priced.saturating_mul(i128::from(factor.thousandths()));
+    priced.saturating_mul(i128::from(load.0)) / (1_000 * i128::from(load.1.max(1)))
 }
 
 /// Demand/Supply of a cycle: processors that waiting jobs want over processors that are free, each
@@ -63,26 +86,31 @@ mod tests {
 
     #[test]
     fn bids_grow_with_value_urgency_and_waiting() {
-        let ratio = Ratio::ONE;
+        let ratio = BidFactor::new(Ratio::ONE, None);
         let value = Money::credits(100);
         assert_eq!(bid(value, ratio, Span(50), Span(0)), i128::from(Money::credits(2).0));
         assert_eq!(bid(value, ratio, Span(40), Span(9)), i128::from(Money::credits(25).0));
         assert_eq!(bid(Money(7), ratio, Span(4), Span(0)), 1, "rounded down");
         let half = Ratio::from_thousandths(500).unwrap();
-        assert_eq!(bid(value, half, Span(50), Span(0)), i128::from(Money::credits(1).0));
+        let factor = BidFactor::new(half, None);
+        assert_eq!(bid(value, factor, Span(50), Span(0)), i128::from(Money::credits(1).0));
+        let factor = BidFactor::new(half, Some(half));
+        assert_eq!(bid(value, factor, Span(50), Span(0)), i128::from(Money::credits(1).0 / 2));
         assert_eq!(bid(value, ratio, Span(0), Span(0)), i128::from(value.0), "late");
-        assert!(
-            bid(Money::MAX, Ratio::from_thousandths(u32::MAX).unwrap(), Span(1), Span::MAX) > 0
-        );
+        let most = Ratio::from_thousandths(u32::MAX).unwrap();
+        assert!(bid(Money::MAX, BidFactor::new(most, Some(most)), Span(1), Span::MAX) > 0);
     }
 
     #[test]
     fn asks_are_zero_where_no_job_waits_or_nothing_is_occupied() {
         let price = Price::credits(3);
-        assert_eq!(ask(Span(0), price, 4, 4), 0);
-        assert_eq!(ask(Span(10), price, 0, 4), 0);
-        assert_eq!(ask(Span(10), price, 2, 4), i128::from(Money::credits(15).0));
-        assert_eq!(ask(Span(1), Price(1), 2, 3), 0, "rounded down");
-        assert_eq!(money(ask(Span::MAX, Price(i64::MAX), 1 << 24, 1)), Money::MAX);
+        let one = Ratio::ONE;
+        assert_eq!(ask(one, Span(0), price, (4, 4)), 0);
+        assert_eq!(ask(one, Span(10), price, (0, 4)), 0);
+        assert_eq!(ask(one, Span(10), price, (2, 4)), i128::from(Money::credits(15).0));
+        let double = Ratio::from_thousandths(2_000).unwrap();
+        assert_eq!(ask(double, Span(10), price, (2, 4)), i128::from(Money::credits(30).0));
+        assert_eq!(ask(one, Span(1), Price(1), (2, 3)), 0, "rounded down");
+        assert_eq!(money(ask(one, Span::MAX, Price(i64::MAX), (1 << 24, 1))), Money::MAX);
     }
 }

@@ -1,13 +1,15 @@
 //! A job that waits to be handed to a queue.
 
-use tradewind_model::{Demand, JobId, Money, Pool, Pools, Price, Reason, Span, Time};
+use tradewind_model::{
+    Demand, JobId, Money, Pool, PoolId, Pools, Price, Ratio, Reason, Span, Time,
+};
 
 use super::clearing::Purse;
 use super::price;
 use super::pricing;
 use super::settings::{Deadline, DispatchSettings};
 use super::unit::{self, Valuation};
-use super::valuation;
+use super::valuation::{self, BidFactor};
 
 /// A job at the meta-scheduler.
 #[derive(Debug, Clone)]
@@ -20,6 +22,8 @@ pub(super) struct UnassignedJob {
     pub(super) estimate: Span,
     /// Zero if no rule asks for it.
     pub(super) value: Money,
+    /// Of its bids.
+    factor: BidFactor,
     purse: Purse,
     pub(super) deadline: Option<Time>,
     /// When it has to be finished; [`Time::INFINITY`] if it need not be.
@@ -57,11 +61,13 @@ impl UnassignedJob {
             Deadline::Ignore => Time::INFINITY,
         };
         let purse = Purse::of(terms, settings);
-        let pays = |pool: &Pool, length| {
-            purse.limit(demand.processors, length) >= pricing::lowest(pool, settings.dynamics())
+        let latest = |(id, pool): (PoolId, &Pool)| {
+            latest(pool, demand, end, |length| {
+                let limit = purse.limit(demand.processors, length, pools.ask_factor(id));
+                limit >= pricing::lowest(pool, settings.dynamics())
+            })
         };
-        let queues = pools.as_slice().iter();
-        let latest: Box<[Time]> = queues.map(|pool| latest(pool, demand, end, pays)).collect();
+        let latest: Box<[Time]> = pools.iter().map(latest).collect();
         let last = latest.iter().copied().max().unwrap_or(NEVER);
         if last == NEVER {
             return Err(nowhere(pools, settings, demand));
@@ -74,6 +80,7 @@ impl UnassignedJob {
             processors,
             estimate,
             value,
+            factor: BidFactor::new(settings.ratio, terms.bid_factor),
             purse,
             deadline,
             end,
@@ -95,9 +102,10 @@ impl UnassignedJob {
         self.last
     }
 
-    /// The most that it can pay per node and second where it takes so long, rounded down.
-    pub(super) fn limit(&self, length: Span) -> Price {
-        self.purse.limit(self.processors, length)
+    /// The most that it can pay per node and second where it takes so long and asks have this factor,
+    /// rounded down.
+    pub(super) fn limit(&self, length: Span, ask: Ratio) -> Price {
+        self.purse.limit(self.processors, length, ask)
     }
 
     /// Whether it begins in time if it begins at `at`, in one queue at least.
@@ -110,10 +118,10 @@ impl UnassignedJob {
         let left = self.deadline.map_or(settings.patience, |deadline| deadline - now);
         let waited = now - self.since;
         match settings.valuation {
-            Valuation::Paper => valuation::bid(self.value, settings.ratio, left, waited),
+            Valuation::Paper => valuation::bid(self.value, self.factor, left, waited),
             Valuation::Unit => {
                 let size = (self.processors, self.estimate);
-                unit::bid(self.value, settings.ratio, size, (left, waited))
+                unit::bid(self.value, self.factor, size, (left, waited))
             }
         }
     }
@@ -130,27 +138,27 @@ impl UnassignedJob {
 }
 
 /// `pays`: whether the job could ever pay the queue for so long.
-fn latest(pool: &Pool, demand: &Demand, end: Time, pays: impl Fn(&Pool, Span) -> bool) -> Time {
+fn latest(pool: &Pool, demand: &Demand, end: Time, pays: impl Fn(Span) -> bool) -> Time {
     if pool.nodes < demand.processors || !pool.suits(demand) {
         return NEVER;
     }
     let length = pool.length_of(demand).max(Span(1));
-    if pays(pool, length) { end - length } else { NEVER }
+    if pays(length) { end - length } else { NEVER }
 }
 
 /// Why no queue takes the job.
 fn nowhere(pools: &Pools, settings: &DispatchSettings, demand: &Demand) -> Reason {
     let (needed, terms) = (demand.processors, demand.terms());
     let purse = Purse::of(terms, settings);
-    let suits = || pools.as_slice().iter().filter(|pool| pool.suits(demand));
-    let fits = suits().filter(|pool| pool.nodes >= needed);
-    let cost = |pool: &Pool| {
+    let suits = || pools.iter().filter(|(_, pool)| pool.suits(demand));
+    let fits = suits().filter(|(_, pool)| pool.nodes >= needed);
+    let cost = |(id, pool): (PoolId, &Pool)| {
         let length = pool.length_of(demand).max(Span(1));
         let min = pricing::lowest(pool, settings.dynamics()).of(needed, length);
-        (min, purse.whole.min(purse.each.of(needed, length)))
+        (min, purse.most(needed, length, pools.ask_factor(id)))
     };
     let Some((cheapest, max)) = fits.map(cost).min() else {
-        let widest = suits().map(|pool| pool.nodes).max().unwrap_or(0);
+        let widest = suits().map(|(_, pool)| pool.nodes).max().unwrap_or(0);
         return Reason::WiderThanQueues { needed, widest };
     };
     match terms.budget.filter(|budget| *budget < cheapest) {

@@ -28,6 +28,13 @@ impl Naive {
         i128::from(terms.value.or(terms.budget).unwrap_or(Money(0)).0)
     }
 
+    /// H of all jobs and of this one, in millionths.
+    pub(super) fn bid_factor(&self, now: &Now<'_>, job: JobId) -> i128 {
+        let own =
+            now.demand(job).terms().bid_factor.map_or(1_000, tradewind_model::Ratio::thousandths);
+        i128::from(self.knobs.ratio.thousandths()) * i128::from(own)
+    }
+
     /// What the queue wants at this level of prices.
     pub(super) fn at_level(&self, now: &Now<'_>, queue: Queue, level: i128) -> i128 {
         i128::from(now.pools()[queue].price.0) * level / 1_000_000
@@ -62,8 +69,8 @@ impl Naive {
             max = max.min(value);
         }
         if self.gate_wants_worth() {
-            max =
-                max.min(self.value(now, job) * i128::from(self.knobs.ratio.thousandths()) / 1_000);
+            let bids = self.value(now, job) * self.bid_factor(now, job) / 1_000_000;
+            max = max.min(bids * 1_000 / now.ask_factor(queue));
         }
         if let Some(cap) = terms.max_price {
             max = max.min(i128::from(cap.0) * now.size(job, queue));

@@ -125,6 +125,7 @@ impl World {
             price: Price(1_000),
             cost: Money(3_000_000_000),
             load: 0,
+            status: None,
         };
         let offer = Offer { quote, expires: self.now + Span(60) };
         match word {

@@ -37,6 +37,7 @@ fn chosen(choose: Choose) -> String {
             price: Price(1_000),
             cost: Money(cost * 1_000_000),
             load,
+            status: None,
         };
         let offer = Offer { quote, expires: DAWN + Span(60) };
         let word = MessageBody::Volunteer { inquiry, offer };
