@@ -47,7 +47,7 @@ impl<M: Manager> Driver<M> {
         let (mut taken, mut refused) = (Vec::new(), Vec::new());
         for (one, (said, cap)) in ready.iter().zip(self.submit_each(&ready)) {
             if let Some(cap) = cap {
-                self.caps.catch(&one.order.tag, cap);
+                self.caps.caught.catch(&one.order.tag, cap);
             }
             match &said {
                 Ok(()) => taken.push(one.order.tag.clone()),
@@ -82,7 +82,10 @@ impl<M: Manager> Driver<M> {
         }
         let pool = self.check(order)?;
         let account = self.base.account(&order.user)?;
-        self.manager.check(&self.base, order, pool)?;
+        match self.manager.check(&self.base, order, pool) {
+            Err(SiteError::Capped(why)) => return Err(self.caps.caught.refuse(&order.tag, why)),
+            checked => checked?,
+        }
         let home = self.base.cluster.directory.replace(USER, &account);
         let paths = Paths::of(order, &home);
         let ticket = self.ticket(order, account, &paths);
