@@ -45,7 +45,7 @@ fn what_the_machine_does_not_have_is_refused_at_once_and_harms_no_other_job() {
 }
 
 #[test]
-fn a_job_of_several_slots_is_told_that_its_script_runs_once() {
+fn a_job_of_several_slots_gets_a_warning_that_its_script_runs_once() {
     let mut market = Market::start(tempfile::tempdir().unwrap(), SITE);
     until("the site was looked at", || {
         market.ask("GET", "/metrics", "").1.contains("site_up{site=\"alpha\"} 1")

@@ -112,7 +112,7 @@ fn that_a_peer_does_not_answer_is_said_at_every_place_with_since_when() {
         ("/peers", "<a href=\"/jobs/1\">1 far</a>"),
         ("/jobs?show=running", "<a href=\"/jobs/1\">"),
         ("/jobs?show=away", "<a href=\"/jobs/1\">"),
-        ("/jobs/1", "B does not answer since"),
+        ("/jobs/1", "b does not answer since"),
     ] {
         assert!(a.page(path).contains(said), "{path}: {said}");
     }

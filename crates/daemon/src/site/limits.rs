@@ -19,7 +19,7 @@ pub struct Cap {
     pub word: String,
 }
 
-/// What was said to a submission is told for so long.
+/// Surveys name for so long what was said to a submission.
 const TOLD: Duration = Duration::from_secs(600);
 
 /// Limits that submissions met: surveys tell of them for a while.

@@ -253,10 +253,12 @@ fn running(said: &mut StatusSentence, job: &Job) {
         said.at(end);
         said.say(" at most");
     }
-    said.say(".");
-    if let Some(message) = job.message.as_deref().filter(|_| job.peer.is_some()) {
-        said.is_alarm = true;
-        said.then(message);
+    match job.message.as_deref().filter(|_| job.peer.is_some()) {
+        Some(message) => {
+            said.is_alarm = true;
+            said.say(&format!(", as far as is known: {message}."));
+        }
+        None => said.say("."),
     }
     cost(said, job);
 }
@@ -284,9 +286,10 @@ fn stopping(said: &mut StatusSentence, job: &Job) {
     };
     said.say(&format!("Is being stopped{place}{why} since "));
     said.at(since(job, &["cancelling", "requeueing"]));
-    said.say(if is_requeued { "; then it waits in the queue again." } else { "." });
-    if let Some(message) = job.message.as_deref().filter(|_| job.peer.is_some()) {
-        said.then(message);
+    match job.message.as_deref().filter(|_| job.peer.is_some()) {
+        _ if is_requeued => said.say("; then it waits in the queue again."),
+        Some(message) => said.say(&format!(": {message}.")),
+        None => said.say("."),
     }
     cost(said, job);
 }
@@ -350,16 +353,13 @@ fn over(said: &mut StatusSentence, job: &Job) {
 }
 
 #[cfg(test)]
-mod states;
-
-#[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
     use crate::documents::Relaxation;
 
-    pub(super) fn said(more: &Value, waits: Option<&Explanation>) -> (String, bool) {
+    pub(in crate::views) fn said(more: &Value, waits: Option<&Explanation>) -> (String, bool) {
         let mut job = json!({
             "id": 7, "name": "t", "user": "ana", "state": "PENDING", "nodes": 2, "submitted": 100,
             "paid": 0, "held": 0, "restarts": 0
@@ -469,8 +469,8 @@ mod tests {
             "state": "RUNNING", "started": 200, "peer": "vega", "message": message,
             "reason": "PeerNotAvailable", "cost_at_most": 6
         });
-        let text = "Runs since @200 on 2 nodes at vega. Vega does not answer since @1800000000: it \
-                    ran there. Cost so far 0 credits, 6 at most.";
+        let text = "Runs since @200 on 2 nodes at vega, as far as is known: vega does not answer since \
+                    @1800000000: it ran there. Cost so far 0 credits, 6 at most.";
         assert_eq!(said(&at_peer, None), (text.to_owned(), true));
         let unknown = json!({"state": "UNKNOWN", "peer": "vega", "message": message});
         let text = "Its state is not known: vega does not answer since @1800000000: it ran \

@@ -5,8 +5,8 @@ use tradewind_daemon::live::peers::BrokenOffer;
 use tradewind_daemon::live::state::JobHold;
 use tradewind_model::Money;
 
-use super::tests::said;
-use crate::views::words::held;
+use super::sentence::tests::said;
+use super::words::held;
 
 /// A job that waits, with this reason.
 fn waits(reason: &str, message: &str) -> Value {
@@ -132,7 +132,7 @@ fn over() -> Vec<(&'static str, Value)> {
 
 #[test]
 fn the_documentation_has_the_sentence_of_each_state_at_each_place() {
-    let page = include_str!("../../../../../docs/reference/job.md");
+    let page = include_str!("../../../../docs/reference/job.md");
     let mut missing = Vec::new();
     for (place, job) in waiting().into_iter().chain(begun()).chain(over()) {
         let state = job["state"].as_str().unwrap_or("PENDING").to_owned();
