@@ -32,9 +32,9 @@ impl CaughtCaps {
         self.0.insert(tag.clone(), (Instant::now(), cap));
     }
 
-    /// The task is not taken for what its job asks for; why, for people.
-    pub(super) fn refuse(&mut self, tag: &Tag, why: String) -> SiteError {
-        self.catch(tag, Cap { holds: Holds::ForThisJob, word: why.clone() });
+    /// The task is not taken for what its job asks for, or for whose it is; why, for people.
+    pub(super) fn refuse(&mut self, tag: &Tag, holds: Holds, why: String) -> SiteError {
+        self.catch(tag, Cap { holds, word: why.clone() });
         SiteError::Capped(why)
     }
 

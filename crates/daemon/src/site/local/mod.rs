@@ -72,7 +72,7 @@ use self::records::{Folder, Hiding, Sheet};
 pub use self::role::play;
 pub use self::supervise::supervise;
 use super::fence::lock_name;
-use super::limits::CaughtCaps;
+use super::limits::{CaughtCaps, Holds};
 use super::reading::{Excerpt, Links, Stream, read};
 use super::size::Size;
 use super::{Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag};
@@ -416,7 +416,7 @@ impl Site for Local {
         }
         // The job's own wish: the site takes others.
         if let Some(why) = confine::lacking(order) {
-            return Err(self.caught.refuse(&order.tag, why));
+            return Err(self.caught.refuse(&order.tag, Holds::ForThisJob, why));
         }
         // Longer than any folder may be called.
         if folder_name(&order.tag.to_string()).len() > 240 {
@@ -426,7 +426,7 @@ impl Site for Local {
         let account = accounts.map(|it| it.of(order, &self.settings.supervisor)).transpose();
         let account = match account {
             Ok(account) => account,
-            Err(why) => return refuse(why),
+            Err(why) => return Err(self.caught.refuse(&order.tag, Holds::ForThisUser, why)),
         };
         self.take_in(order, pool, account).map_err(|error| unknown(&error))?;
         // It is accepted: later errors are reported by a survey.

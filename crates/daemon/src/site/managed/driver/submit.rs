@@ -9,6 +9,7 @@ use tradewind_io::settings::cluster::Mode;
 use super::base::unwritten;
 use super::manager::{Manager, SubmitAnswer, TaskSubmission};
 use super::{Driver, USER, find};
+use crate::site::limits::Holds;
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
 use crate::site::managed::bundle::{Paths, TaskScript, ahead, near};
@@ -83,7 +84,9 @@ impl<M: Manager> Driver<M> {
         let pool = self.check(order)?;
         let account = self.base.account(&order.user)?;
         match self.manager.check(&self.base, order, pool) {
-            Err(SiteError::Capped(why)) => return Err(self.caps.caught.refuse(&order.tag, why)),
+            Err(SiteError::Capped(why)) => {
+                return Err(self.caps.caught.refuse(&order.tag, Holds::ForThisJob, why));
+            }
             checked => checked?,
         }
         let home = self.base.cluster.directory.replace(USER, &account);
