@@ -90,7 +90,13 @@ fn that_a_peer_does_not_answer_is_said_at_every_place_with_since_when() {
     assert!(a.page("/jobs").contains("at b"), "the row names the peer");
     b.kill();
     a.until("that is noticed", |a| job(a)["reason"] == "PeerNotAvailable");
-    let silent = job(&a);
+    every_place_says_so(&a, &job(&a));
+    a.kill();
+    the_doubt_is_ended(&mut a);
+}
+
+/// Of a job at a peer that does not answer.
+fn every_place_says_so(a: &Market, silent: &Value) {
     let since = silent["peer_silent_since"].as_i64().unwrap();
     let since = jiff::Timestamp::from_second(since).unwrap().strftime("%FT%T").to_string();
     let sentence = silent["sentence"].as_str().unwrap();
@@ -116,8 +122,6 @@ fn that_a_peer_does_not_answer_is_said_at_every_place_with_since_when() {
     ] {
         assert!(a.page(path).contains(said), "{path}: {said}");
     }
-    a.kill();
-    the_doubt_is_ended(&mut a);
 }
 
 /// The peer is taken out of the configuration: its job is settled, once what follows was told.

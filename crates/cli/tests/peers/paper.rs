@@ -318,8 +318,8 @@ impl Grid {
 
 #[test]
 fn three_daemons_decide_as_the_simulator() {
-    let (moved, count) = as_the_simulator(&CHOSEN);
-    assert!(moved >= 4 && count > 30, "{moved} {count}");
+    let same = as_the_simulator(&CHOSEN);
+    assert!(same.moved >= 4 && same.messages > 30, "{same:?}");
 }
 
 /// The same for events that are drawn, which takes minutes: `TRADEWIND_PAPER_SEED=7` and, if there are
@@ -329,12 +329,20 @@ fn three_daemons_decide_as_the_simulator_in_a_drawn_plan() {
     let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
     let Some(seed) = number("TRADEWIND_PAPER_SEED") else { return };
     let count = number("TRADEWIND_PAPER_EVENTS").unwrap_or(40);
-    as_the_simulator(&drawn(seed, count as usize));
+    println!("the simulator's: {:?}", as_the_simulator(&drawn(seed, count as usize)));
 }
 
-/// Lets the events happen to three daemons and to the simulator, and compares what they decide; how
-/// many jobs moved, and how many messages there were.
-fn as_the_simulator(events: &[Event]) -> (usize, usize) {
+/// How much was the same.
+#[derive(Debug)]
+struct Same {
+    messages: usize,
+    jobs: usize,
+    /// Jobs that started at another market than their own.
+    moved: usize,
+}
+
+/// Lets the events happen to three daemons and to the simulator, and compares what they decide.
+fn as_the_simulator(events: &[Event]) -> Same {
     let folder = tempfile::tempdir().unwrap();
     let (starts, _) = simulated_entries(events, &nominal(events.len()));
     let mut grid = Grid::start(folder.path());
@@ -358,11 +366,10 @@ fn as_the_simulator(events: &[Event]) -> (usize, usize) {
     let homes =
         events.iter().filter_map(|it| if let Submit(home, _) = it { Some(home) } else { None });
     let moved = homes.zip(&found).filter(|(home, (_, at))| *home != at).count();
-    let count: usize = said.iter().map(BTreeSet::len).sum();
-    println!("{count} messages and {} starts are the simulator's; {moved} jobs moved", found.len());
+    let messages = said.iter().map(BTreeSet::len).sum();
     for market in &mut grid.markets {
         market.kill();
         market.verify();
     }
-    (moved, count)
+    Same { messages, jobs: found.len(), moved }
 }
