@@ -319,7 +319,7 @@ impl Grid {
 #[test]
 fn three_daemons_decide_as_the_simulator() {
     let same = as_the_simulator(&CHOSEN);
-    assert!(same.moved >= 4 && same.messages > 30, "{same:?}");
+    assert!(same.jobs == 12 && same.moved >= 4 && same.messages > 30, "{same:?}");
 }
 
 /// The same for events that are drawn, which takes minutes: `TRADEWIND_PAPER_SEED=7` and, if there are
