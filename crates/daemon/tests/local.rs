@@ -10,6 +10,8 @@ mod cells;
 #[path = "local_site/hidden.rs"]
 mod hidden;
 mod local_site;
+#[path = "local_site/requests.rs"]
+mod requests;
 #[path = "local_site/signals.rs"]
 mod signals;
 

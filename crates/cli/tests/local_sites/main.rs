@@ -4,3 +4,4 @@
 mod accounts;
 mod market;
 mod reads;
+mod requests;

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tradewind_daemon::live::peers::MessageBody;
 
 mod checks;
+mod faces;
 #[path = "../../../daemon/tests/paper/mod.rs"]
 mod grid;
 mod paper;

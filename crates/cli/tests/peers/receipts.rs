@@ -54,6 +54,11 @@ fn what_a_peer_says_counts_if_it_is_signed_with_its_key() {
     assert_eq!(job["state"], "NODE_FAIL", "{job}");
     assert!(job["message"].as_str().unwrap().contains("has not signed it"), "{job}");
     assert_eq!(job["paid"], 0, "{job}");
+    let report = a.must("GET", "/v1/report", "", None)["peers"].clone();
+    let it = &report[0];
+    let counts = ["jobs", "completed", "lost", "broken"].map(|name| it[name].as_u64());
+    assert_eq!((it["peer"].as_str(), counts), (Some("b"), [2, 1, 1, 1].map(Some)), "{report}");
+    assert!(it["paid"].as_f64() > Some(0.0), "{report}");
     for market in [&mut a, &mut b] {
         market.kill();
         market.verify();

@@ -171,6 +171,8 @@ fn of_job(stage: &Stage, number: u64, job: &Value, status: &Status) {
         ranges: status.ranges,
     };
     assert_eq!(found, *status, "{page}");
+    let sentence = stage.get(&format!("/v1/jobs/{number}"))["sentence"].clone();
+    assert_eq!(page.lines().nth(2), sentence.as_str(), "{page}");
     let line = page.lines().find_map(|line| line.strip_prefix("start ranges"));
     let said = line.map(|line| line.trim().split("; from ").next().unwrap().to_owned());
     assert_eq!(said, ranges_line(status), "{page}");

@@ -76,6 +76,13 @@ fn of_job(stage: &Stage, number: u64, job: &Value, status: &Status) {
         None => (credits("Cost so far").unwrap_or(0), credits("Cost at most")),
     };
     let said = between(&text, "<p class=\"status", "</p>").unwrap();
+    let whole = stage.get(&format!("/v1/jobs/{number}"));
+    let (_, words) = said.split_once('>').unwrap();
+    // Up to its first moment; the page goes on with what the look-ahead says.
+    let words = words.trim_start_matches("▲ ").split('<').next().unwrap();
+    let words = words.split_inclusive(". ").next().unwrap();
+    let sentence = whole["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with(words) && sentence.ends_with('.'), "{sentence}: {words}");
     let expected = between(said, "class=\"expected\">", "</time>").and_then(moment);
     let ranges = fact("Range of its start").and_then(ranges_in);
     let found = Status { state, so_far, at_most, expected, ranges };

@@ -1,12 +1,14 @@
 //! What a manager allows: limits of its partitions and of its users, and which of them a job met.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use tradewind_io::settings::cluster::Accounts;
 use tradewind_model::Span;
 
 use super::managed::accounts::account_of;
 use super::queued::QueueRule;
+use super::{SiteError, Survey, Tag};
 
 /// Why a manager does not run a job that is well in itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +17,32 @@ pub struct Cap {
     pub holds: Holds,
     /// The manager's word for it, such as `AssocMaxSubmitJobLimit`.
     pub word: String,
+}
+
+/// Surveys name for so long what was said to a submission.
+const TOLD: Duration = Duration::from_secs(600);
+
+/// Limits that submissions met: surveys tell of them for a while.
+#[derive(Debug, Default)]
+pub(super) struct CaughtCaps(BTreeMap<Tag, (Instant, Cap)>);
+
+impl CaughtCaps {
+    /// The task was not taken.
+    pub(super) fn catch(&mut self, tag: &Tag, cap: Cap) {
+        self.0.insert(tag.clone(), (Instant::now(), cap));
+    }
+
+    /// The task is not taken for what its job asks for, or for whose it is; why, for people.
+    pub(super) fn refuse(&mut self, tag: &Tag, holds: Holds, why: String) -> SiteError {
+        self.catch(tag, Cap { holds, word: why.clone() });
+        SiteError::Capped(why)
+    }
+
+    /// Adds them to a survey.
+    pub(super) fn tell(&mut self, survey: &mut Survey) {
+        self.0.retain(|_, (at, _)| at.elapsed() < TOLD);
+        survey.capped.extend(self.0.iter().map(|(tag, (_, cap))| (tag.clone(), cap.clone())));
+    }
 }
 
 /// How long a cap holds.

@@ -18,6 +18,9 @@ pub enum Size {
     },
     /// An accelerator of a node.
     Gpu,
+    /// A slot of one machine of so many processors: a job's slots are one place, where its script
+    /// runs once.
+    Slot(u32),
 }
 
 impl Size {
@@ -25,7 +28,7 @@ impl Size {
     pub fn node(self) -> Option<u32> {
         match self {
             Size::Node(processors) => Some(processors),
-            Size::Cores(_) | Size::Shared { .. } | Size::Gpu => None,
+            Size::Cores(_) | Size::Shared { .. } | Size::Gpu | Size::Slot(_) => None,
         }
     }
 }

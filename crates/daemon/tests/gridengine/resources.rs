@@ -50,7 +50,9 @@ fn jobs_get_gpus_and_memory_where_they_are_and_are_refused_by_name_elsewhere() {
         let mut order = order(&mut bench, 9, &TaskBehaviour::Exit { after: 0, code: 0 });
         order.passed_through = asked.clone();
         let answer = bench.site().submit(&order);
-        let Err(SiteError::Refused(said)) = &answer else { panic!("{asked:?}: {answer:?}") };
+        let Err(SiteError::Capped(said)) = &answer else { panic!("{asked:?}: {answer:?}") };
+        let told = bench.site().survey().unwrap().capped;
+        assert!(told.contains_key(&order.tag), "it is the job, and not the site: {told:?}");
         assert!(said.contains(why), "{asked:?}: {said}");
     }
     // Two have a GPU each; there are slots for a third, and no GPU.
@@ -90,7 +92,7 @@ fn a_reservation_has_the_resources_of_its_job() {
     let mut booked = order(&mut bench, 3, &TaskBehaviour::Exit { after: 0, code: 0 });
     (booked.passed_through, booked.aside) = (second.passed_through, true);
     let answer = bench.site().submit(&booked);
-    assert!(matches!(&answer, Err(SiteError::Refused(why)) if why.contains("gpu=1")), "{answer:?}");
+    assert!(matches!(&answer, Err(SiteError::Capped(why)) if why.contains("gpu=1")), "{answer:?}");
     bench.site().withdraw(&tag(1)).unwrap();
 }
 
@@ -153,7 +155,7 @@ fn units_with_memory_are_what_the_cluster_gives() {
     wide.passed_through = options(&[("mem", "3G")]);
     let answer = bench.site().submit(&wide);
     assert!(
-        matches!(&answer, Err(SiteError::Refused(why)) if why.contains("several units")),
+        matches!(&answer, Err(SiteError::Capped(why)) if why.contains("several units")),
         "{answer:?}"
     );
     (1..=3).for_each(|job| bench.site().withdraw(&tag(job)).unwrap());

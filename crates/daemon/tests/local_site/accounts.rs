@@ -9,6 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tradewind_daemon::site::conformance::{CHECKS, SiteBench, TaskBehaviour, order};
+use tradewind_daemon::site::limits::Holds;
 use tradewind_daemon::site::local::{self, LocalSettings};
 use tradewind_daemon::site::managed::accounts;
 use tradewind_daemon::site::{Exit, Order, Seen, SiteError, Tag};
@@ -295,6 +296,8 @@ fn a_user_command_that_changes_nothing_runs_nothing() {
     for user in ["root", "Ana -x"] {
         order.user = user.to_owned();
         let told = bench.site().submit(&order).unwrap_err();
-        assert!(matches!(told, SiteError::Refused(_)), "{told:?}");
+        assert!(matches!(told, SiteError::Capped(_)), "{told:?}");
+        let cap = bench.site().survey().unwrap().capped.remove(&order.tag).unwrap();
+        assert_eq!(cap.holds, Holds::ForThisUser, "{cap:?}");
     }
 }

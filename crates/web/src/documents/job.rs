@@ -35,6 +35,10 @@ pub struct Job {
     /// Why it is in that state, in one word, as `squeue` shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Where it stands, as its page says: what it waits for and since when, where it runs until when,
+    /// or what happened and what it cost. Of one job, not in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sentence: Option<String>,
     /// The reason in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -96,6 +100,10 @@ pub struct Job {
     /// The peer that it went or goes to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
+    /// Since when that peer does not answer, or is not in the configuration any more, in Unix seconds;
+    /// left out if it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_silent_since: Option<i64>,
     /// Where it runs or ran there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peer_nodes: Vec<String>,

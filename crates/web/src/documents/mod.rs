@@ -58,7 +58,7 @@ pub use project::{
     ProjectList, ProjectMember, SpendingLimits,
 };
 pub use quote::{Basis, Offer, OfferedNodes, QueuePlan, Quotes};
-pub use report::{Report, SiteReport, TogetherReport, UserReport};
+pub use report::{PeerReport, Report, SiteReport, TogetherReport, UserReport};
 pub use session::{Session, SessionList};
 pub use shadow::{
     ComparedErrors, ObservedHour, ObservedPolicy, ObservedSite, ObservedWaits, Shadow, StartErrors,

@@ -18,6 +18,9 @@ pub struct Report {
     pub users: Vec<UserReport>,
     /// In the order of the configuration; what they earned only for who may see it.
     pub sites: Vec<SiteReport>,
+    /// Peers that jobs were passed on to; left out if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<PeerReport>,
     /// Jobs whose parts began together; left out if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<TogetherReport>,
@@ -90,4 +93,29 @@ pub struct SiteReport {
     /// What its nodes consumed for jobs; left out where they do not say what they consume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumed: Option<Consumed>,
+}
+
+/// What became of jobs that were passed on to a peer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "peer": "vega", "jobs": 12, "active": 1, "completed": 8, "failed": 1, "lost": 2, "broken": 2,
+    "paid": 4.5
+}))]
+pub struct PeerReport {
+    /// Name of the peer.
+    pub peer: String,
+    /// Jobs that were passed on to it.
+    pub jobs: u64,
+    /// Those that are there, or on their way.
+    pub active: u64,
+    /// Those that it ran to a good end.
+    pub completed: u64,
+    /// Those that ended otherwise there, and are not lost.
+    pub failed: u64,
+    /// Those that were lost there.
+    pub lost: u64,
+    /// How often it did not keep its offer for one of them.
+    pub broken: u64,
+    /// What these jobs have paid to it.
+    pub paid: Credits,
 }

@@ -301,7 +301,7 @@ async fn seen(
     let found = context.see(move |live, moment| {
         let job = jobs::find(moment.state, &actor, number)?;
         let id = job.id().filter(|id| moment.state.jobs.numbers.contains_key(id));
-        Some((jobs::line(moment, job), id, live.left_out(number)))
+        Some((jobs::whole(moment, job), id, live.left_out(number)))
     });
     found.await?.ok_or_else(|| ErrorResponse::unknown(format!("you have no job {number}")))
 }
@@ -322,10 +322,11 @@ async fn of_unplaced(context: &Context, ahead: &AdviceRequest, line: Job) -> Ans
 
 /// What is known of a job that does not wait in the queue.
 fn of_line(line: Job) -> Explanation {
+    let said = line.message.or(line.sentence).unwrap_or_default();
     Explanation {
         job: line.id,
         reason: line.reason,
-        message: line.message.unwrap_or_else(|| format!("the job is {}", line.state)),
+        message: said.trim_end_matches('.').to_owned(),
         expected_start: line.expected_start.map(|it| it.at),
         expectation: line.expected_start,
         advice: None,

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use serde::Deserialize;
-use tradewind_daemon::live::{Ask, Reply};
+use tradewind_daemon::live::{Ask, Live, Reply};
 use utoipa::IntoParams;
 
 use super::openapi::{Refusals, Work};
@@ -70,8 +70,10 @@ async fn take_on(
     match context.ask(caller.actor, ask).await? {
         Reply::Jobs(jobs) => {
             if let Some(&first) = jobs.first() {
-                let left_out = context.look(move |live| live.left_out(first)).await?;
+                let told = move |live: &Live| (live.left_out(first), live.slots_for_nodes(first));
+                let (left_out, slots) = context.look(told).await?;
                 warnings.extend(left_out.into_iter().map(|why| format!("left out: {why}")));
+                warnings.extend(slots);
             }
             Ok(Submitted { jobs, warnings })
         }

@@ -11,6 +11,7 @@ use tradewind_io::present::whole_span;
 use tradewind_io::submission::document;
 use tradewind_model::{JobShape, Pool, PoolId, Shapes, TaskGroup};
 
+use super::sentence::status_sentence;
 use super::status::Moment;
 use super::{at_peer, choice, failures, limits, promises, words};
 use crate::documents::{
@@ -106,6 +107,7 @@ pub(crate) fn line(moment: &Moment<'_>, job: &Job) -> documents::Job {
         state: status.state.to_owned(),
         reason: reason.map(str::to_owned),
         message,
+        sentence: None,
         failing_sites: failures::of_job(state, job),
         array: job.array.map(|(first, index)| ArrayPlace { first, index }),
         nodes: job.nodes(),
@@ -126,6 +128,7 @@ pub(crate) fn line(moment: &Moment<'_>, job: &Job) -> documents::Job {
         booking: booking(state, job),
         promise: promises::promise(state, job),
         peer: job.away().map(|away| away.name.clone()),
+        peer_silent_since: state.silence_of(job).map(|silence| silence.since().0),
         peer_nodes: peer_nodes(job),
         peer_receipt: at_peer::receipt(state, job),
         home: job.origin.as_ref().map(|it| Home { peer: it.name.clone(), job: it.job }),
@@ -158,7 +161,7 @@ pub(crate) fn whole(moment: &Moment<'_>, job: &Job) -> documents::Job {
         let (what, detail) = words::happening(state, job.nodes(), what);
         HistoryEntry { at: at.0, what: what.to_owned(), detail }
     };
-    documents::Job {
+    let document = documents::Job {
         layout: layout(state, job),
         choice: choice::document(state, job),
         limits: limits::limits(state, job),
@@ -167,7 +170,9 @@ pub(crate) fn whole(moment: &Moment<'_>, job: &Job) -> documents::Job {
         submission: Some(submission(job)),
         script_dropped: job.redacted().map(|hash| Digest(hash).to_string()),
         ..line(moment, job)
-    }
+    };
+    let sentence = Some(status_sentence(&document, None).text());
+    documents::Job { sentence, ..document }
 }
 
 /// What was submitted, without what was dropped since.

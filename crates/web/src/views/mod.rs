@@ -14,6 +14,8 @@ pub(crate) mod projects;
 pub(crate) mod promises;
 pub(crate) mod reports;
 pub(crate) mod sentence;
+#[cfg(test)]
+mod sentence_states;
 pub(crate) mod shadow;
 pub(crate) mod sites;
 pub(crate) mod spending;

@@ -1,15 +1,17 @@
 //! What users and sites did, as a document.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
+use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State};
 use tradewind_model::{Consumption, SiteId, Time};
 
 use super::accounts::owns;
 use crate::clock::present;
-use crate::documents::{Consumed, Credits, Report, SiteReport, TogetherReport, UserReport};
+use crate::documents::{
+    Consumed, Credits, PeerReport, Report, SiteReport, TogetherReport, UserReport,
+};
 
 /// What users and sites did, by the jobs that are kept. Linear in these.
 pub(crate) fn report(state: &State, actor: &Actor) -> Report {
@@ -30,8 +32,48 @@ pub(crate) fn report(state: &State, actor: &Actor) -> Report {
         until: present(state).0,
         users: users.collect(),
         sites: sites.map(|place| site(state, actor, place, from)).collect(),
+        peers: peers(state, actor),
         together: skews(state, actor, |job| job.barrier().is_some()),
         apart: skews(state, actor, Job::begins_apart),
+    }
+}
+
+/// What became of jobs that were passed on, by peer.
+fn peers(state: &State, actor: &Actor) -> Vec<PeerReport> {
+    let mut peers = BTreeMap::<&str, PeerReport>::new();
+    for job in state.jobs.values().filter(|job| actor.may_act_for(&job.user)) {
+        let went = job.history.iter().filter_map(|(_, what)| match what {
+            Happening::Handing(peer) => Some(peer.as_str()),
+            _ => None,
+        });
+        for peer in went.collect::<BTreeSet<&str>>() {
+            peers.entry(peer).or_default().jobs += 1;
+        }
+        for (_, what) in &job.history {
+            if let Happening::Doubted(peer, _) = what {
+                peers.entry(peer).or_default().broken += 1;
+            }
+        }
+        if let Some(away) = job.away() {
+            count_away(job, peers.entry(&away.name).or_default());
+        }
+    }
+    let named = |(peer, it): (&str, PeerReport)| PeerReport { peer: peer.to_owned(), ..it };
+    peers.into_iter().map(named).collect()
+}
+
+/// A job that is at the peer, or was there last.
+fn count_away(job: &Job, to: &mut PeerReport) {
+    match job.phase() {
+        Phase::Handing | Phase::Away => to.active += 1,
+        Phase::Over(Finish::Completed) => to.completed += 1,
+        Phase::Over(Finish::NodeFail) => to.lost += 1,
+        Phase::Over(_) => to.failed += 1,
+        // It is here again.
+        Phase::Held(_) | Phase::Waiting | Phase::Running => return,
+    }
+    if job.parts().is_empty() {
+        to.paid = Credits(to.paid.0 + i128::from(job.paid.0));
     }
 }
 

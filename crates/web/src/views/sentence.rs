@@ -2,6 +2,9 @@
 //! to start, and what would help; what happened, and what it cost. All of it comes from the job's
 //! document, so that nothing can differ from the rest of the page.
 
+use tradewind_model::Time;
+
+use super::words::moment;
 use super::{amounts, at_peer};
 use crate::documents::{Credits, Expectation, Explanation, Job};
 
@@ -33,6 +36,20 @@ impl StatusSentence {
 
     fn at(&mut self, at: i64) {
         self.pieces.push(SentencePart::At(at));
+    }
+
+    /// As plain text, with moments in the zone of this machine.
+    pub(crate) fn text(&self) -> String {
+        let at = |at: i64| moment(Time(at));
+        let piece = |piece: &SentencePart| match piece {
+            SentencePart::Text(text) => text.clone(),
+            SentencePart::At(when) => at(*when),
+            SentencePart::Start(it) if it.ranges.is_some() => {
+                format!("{} (80 %: {} to {})", at(it.at), at(it.early), at(it.late))
+            }
+            SentencePart::Start(it) => at(it.at),
+        };
+        self.pieces.iter().map(piece).collect()
     }
 
     /// A whole sentence more.
@@ -124,6 +141,7 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
             if matches!(reason, "BeginTime" | "OwnersFirst") {
                 said.then(message);
             }
+            came_back(said, job);
         }
         "SiteQueue" => {
             said.say("Waits at its site since ");
@@ -154,6 +172,15 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
         said.then(&why.message);
     }
     help(said, job, waits);
+}
+
+/// Why a job waits again that had its nodes.
+fn came_back(said: &mut StatusSentence, job: &Job) {
+    let last = job.history.iter().rfind(|it| ["queued", "set_back"].contains(&it.what.as_str()));
+    let last = last.filter(|it| it.what == "set_back").and_then(|it| it.detail.as_deref());
+    if let Some(why) = last {
+        said.then(&format!("it waits again: {why}"));
+    }
 }
 
 /// The expected start, and its range: the only place where a page says it of a waiting job.
@@ -206,7 +233,7 @@ fn place(job: &Job) -> String {
 }
 
 fn starting(said: &mut StatusSentence, job: &Job) {
-    said.say("Starts since ");
+    said.say("Is being started since ");
     said.at(since(job, &["planned"]));
     said.say(&format!(" on {}: its work has not begun.", place(job)));
     if let Some(message) = job.message.as_deref().filter(|_| job.failing_sites.is_empty()) {
@@ -226,10 +253,12 @@ fn running(said: &mut StatusSentence, job: &Job) {
         said.at(end);
         said.say(" at most");
     }
-    said.say(".");
-    if let Some(message) = job.message.as_deref().filter(|_| job.peer.is_some()) {
-        said.is_alarm = true;
-        said.then(message);
+    match job.message.as_deref().filter(|_| job.peer.is_some()) {
+        Some(message) => {
+            said.is_alarm = true;
+            said.say(&format!(", as far as is known: {message}."));
+        }
+        None => said.say("."),
     }
     cost(said, job);
 }
@@ -238,7 +267,7 @@ fn running(said: &mut StatusSentence, job: &Job) {
 fn unknown(said: &mut StatusSentence, job: &Job) {
     said.is_alarm = true;
     let message = job.message.as_deref().unwrap_or("nothing is known of it");
-    said.say(&format!("It is not known how it is: {message}."));
+    said.say(&format!("Its state is not known: {message}."));
     cost(said, job);
 }
 
@@ -250,11 +279,17 @@ fn stopping(said: &mut StatusSentence, job: &Job) {
     };
     let what = if is_requeued { "requeued" } else { "cancelled" };
     let why = if by.is_empty() { String::new() } else { format!(", {what} {by},") };
-    said.say(&format!("Is being stopped on {}{why} since ", place(job)));
+    let place = match (&job.peer, job.started) {
+        // It may not even be there.
+        (Some(_), None) => String::new(),
+        _ => format!(" on {}", place(job)),
+    };
+    said.say(&format!("Is being stopped{place}{why} since "));
     said.at(since(job, &["cancelling", "requeueing"]));
-    said.say(if is_requeued { "; then it waits in the queue again." } else { "." });
-    if let Some(message) = job.message.as_deref().filter(|_| job.peer.is_some()) {
-        said.then(message);
+    match job.message.as_deref().filter(|_| job.peer.is_some()) {
+        _ if is_requeued => said.say("; then it waits in the queue again."),
+        Some(message) => said.say(&format!(": {message}.")),
+        None => said.say("."),
     }
     cost(said, job);
 }
@@ -276,6 +311,7 @@ fn over(said: &mut StatusSentence, job: &Job) {
         "FAILED" => "Failed",
         "TIMEOUT" => "Stopped at its time limit",
         "OUT_OF_MEMORY" => "Out of memory",
+        "NODE_FAIL" if job.peer.is_some() => "Lost",
         "NODE_FAIL" => "Lost its nodes",
         "DEADLINE" => "Refused: too late for its deadline",
         "CANCELLED" if job.cancelled_by.is_none() && job.message.is_some() => "Refused",
@@ -297,7 +333,8 @@ fn over(said: &mut StatusSentence, job: &Job) {
         }
         None => said.say(", before it started"),
     }
-    match &job.message {
+    // Of its time limit the first words have told.
+    match job.message.as_ref().filter(|_| job.state != "TIMEOUT") {
         Some(message) => said.say(&format!(": {message}.")),
         None => said.say("."),
     }
@@ -316,13 +353,13 @@ fn over(said: &mut StatusSentence, job: &Job) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
     use crate::documents::Relaxation;
 
-    fn said(more: &Value, waits: Option<&Explanation>) -> (String, bool) {
+    pub(in crate::views) fn said(more: &Value, waits: Option<&Explanation>) -> (String, bool) {
         let mut job = json!({
             "id": 7, "name": "t", "user": "ana", "state": "PENDING", "nodes": 2, "submitted": 100,
             "paid": 0, "held": 0, "restarts": 0
@@ -432,11 +469,11 @@ mod tests {
             "state": "RUNNING", "started": 200, "peer": "vega", "message": message,
             "reason": "PeerNotAvailable", "cost_at_most": 6
         });
-        let text = "Runs since @200 on 2 nodes at vega. Vega does not answer since @1800000000: it \
-                    ran there. Cost so far 0 credits, 6 at most.";
+        let text = "Runs since @200 on 2 nodes at vega, as far as is known: vega does not answer since \
+                    @1800000000: it ran there. Cost so far 0 credits, 6 at most.";
         assert_eq!(said(&at_peer, None), (text.to_owned(), true));
         let unknown = json!({"state": "UNKNOWN", "peer": "vega", "message": message});
-        let text = "It is not known how it is: vega does not answer since @1800000000: it ran \
+        let text = "Its state is not known: vega does not answer since @1800000000: it ran \
                     there. Cost so far 0 credits.";
         assert_eq!(said(&unknown, None), (text.to_owned(), true));
     }

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// Of this user; `@ADDRESS` where the user is unknown.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// Of this kind: refusal, sign-in, read, rights, price, policy, money or lost.
+    /// Of this kind: refusal, sign-in, read, job, rights, price, policy, money or lost.
     #[arg(long, value_name = "KIND", value_parser = kind)]
     kind: Option<AuditKind>,
     #[command(flatten)]

@@ -85,15 +85,18 @@ fn outlook(market: &Market, job: u64) -> Result<String, Failure> {
 
 fn page(job: &Job) -> String {
     let mut text = format!("{} {}\n\n", format!("job {}", job.id).bold(), job.title());
+    // A market of an earlier release says the reason alone.
+    if let Some(said) = job.sentence.as_ref().or(job.message.as_ref()) {
+        let _ = writeln!(text, "{said}\n");
+    }
     let mut line = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             let _ = writeln!(text, "{name:<15} {value}");
         }
     };
-    let state = match (&job.reason, &job.message) {
-        (Some(reason), Some(message)) => format!("{} ({reason}: {message})", job.state),
-        (Some(reason), None) => format!("{} ({reason})", job.state),
-        _ => job.state.clone(),
+    let state = match &job.reason {
+        Some(reason) => format!("{} ({reason})", job.state),
+        None => job.state.clone(),
     };
     line("state", Some(state));
     line("user", Some(job.user.clone()));

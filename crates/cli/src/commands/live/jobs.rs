@@ -133,7 +133,10 @@ fn start(job: &Job) -> String {
 fn place(job: &Job) -> String {
     match (&job.sites[..], &job.reason) {
         ([], Some(reason)) => match &job.peer {
-            Some(peer) => format!("@{peer} ({reason})"),
+            Some(peer) => match job.peer_silent_since {
+                Some(since) => format!("@{peer} ({reason} since {})", moment(since)),
+                None => format!("@{peer} ({reason})"),
+            },
             None => format!("({reason})"),
         },
         // It waits in its site's own queue, or is held there.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tradewind_web::documents::{Report as Document, SiteReport, UserReport};
+use tradewind_web::documents::{PeerReport, Report as Document, SiteReport, UserReport};
 
 use super::Sheet;
 use crate::client::words::{length, moment};
@@ -44,6 +44,9 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
                 users(&report.users, length).table(),
                 sites(&report.sites).table()
             );
+            if !report.peers.is_empty() {
+                let _ = write!(text, "\n{}", peers(&report.peers).table());
+            }
             for (it, how) in [(&report.together, "together"), (&report.apart, "part by part")] {
                 let Some(it) = it else { continue };
                 let (starts, mean, max) = (it.starts, it.mean_skew_ms, it.max_skew_ms);
@@ -110,4 +113,25 @@ fn sites(all: &[SiteReport]) -> Sheet {
     };
     let sheet = Sheet { columns, rows: all.iter().map(row).collect() };
     sheet.with_consumed(all.iter().map(|it| it.consumed))
+}
+
+fn peers(all: &[PeerReport]) -> Sheet {
+    let columns = vec![
+        ("PEER", Side::Left),
+        ("JOBS", Side::Right),
+        ("ACTIVE", Side::Right),
+        ("COMPLETED", Side::Right),
+        ("FAILED", Side::Right),
+        ("LOST", Side::Right),
+        ("BROKEN", Side::Right),
+        ("PAID", Side::Right),
+    ];
+    let row = |it: &PeerReport| {
+        let counts = [it.jobs, it.active, it.completed, it.failed, it.lost, it.broken];
+        let mut row = vec![it.peer.clone()];
+        row.extend(counts.map(|count| count.to_string()));
+        row.push(it.paid.to_string());
+        row
+    };
+    Sheet { columns, rows: all.iter().map(row).collect() }
 }

@@ -16,6 +16,7 @@ use crate::live::input::{Refusal, RefusalKind};
 use crate::live::state::State;
 use crate::live::width::{Group, PoolWidth, groups};
 use crate::site::resources::Resources;
+use crate::site::size::Size;
 
 /// The attribute by which a pool's site is asked for.
 pub(in crate::live) const SITE: &str = "site";
@@ -51,6 +52,32 @@ impl Live {
     pub(in crate::live) fn may_be_smaller(&self, submission: &Submission) -> bool {
         let mut pools = self.state.market.pools().iter();
         submission.shape.is_some() && pools.any(|(id, _)| !self.max.contains_key(&id))
+    }
+
+    /// What the nodes of a job are, if it has several and all that suit it are slots of one machine; for
+    /// people.
+    pub fn slots_for_nodes(&self, number: u64) -> Option<String> {
+        let job = self.state.jobs.get(&number).filter(|job| job.nodes() > 1)?;
+        let demand = self.demand_of(&job.user, &job.submission).ok()?;
+        let pools = self.state.market.pools();
+        let is_slot = |id: &PoolId| {
+            self.max.get(id).is_some_and(|has| matches!(has.size, Some(Size::Slot(_))))
+        };
+        let all: Vec<(PoolId, &Pool)> =
+            pools.iter().filter(|(_, pool)| pool.suits(&demand)).collect();
+        let are_slots = !all.is_empty() && all.iter().all(|(id, _)| is_slot(id));
+        let is_one = all.iter().any(|(_, pool)| pool.nodes >= job.nodes());
+        are_slots.then(|| {
+            let runs = match is_one {
+                true => "once, in the first of them",
+                false => "once in each pool that it has slots of, in the first of them",
+            };
+            format!(
+                "{} nodes are slots of one machine here: the script runs {runs}; TRADEWIND_NODES names \
+                 its slots",
+                job.nodes()
+            )
+        })
     }
 
     pub(in crate::live) fn place_of(&self, user: &str) -> usize {

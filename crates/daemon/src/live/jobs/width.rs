@@ -81,7 +81,10 @@ fn width(submission: &Submission, has: &PoolWidth) -> Result<u32, String> {
             Ok(shape.all_tasks().saturating_mul(each).min(Request::MAX_TASKS))
         }
         Some(Size::Shared { unit, most }) => shared(submission, unit, most),
-        Some(Size::Cores(_) | Size::Gpu) | None => Ok(submission.tasks),
+        Some(Size::Slot(processors)) if shape.processors() > processors => {
+            Err(format!("{processors} processors in all"))
+        }
+        Some(Size::Cores(_) | Size::Gpu | Size::Slot(_)) | None => Ok(submission.tasks),
     }
 }
 

@@ -20,6 +20,15 @@ pub enum PeerSilence {
     Removed(Time),
 }
 
+impl PeerSilence {
+    /// Since when.
+    pub fn since(self) -> Time {
+        match self {
+            PeerSilence::Silent(since) | PeerSilence::Removed(since) => since,
+        }
+    }
+}
+
 impl PeerEntry {
     /// A peer of which nothing is known yet.
     pub fn named(name: &str) -> PeerEntry {

@@ -336,7 +336,7 @@ impl Manager for Master {
     fn check(&mut self, base: &Base, order: &Order, place: usize) -> Result<(), SiteError> {
         if let Some(name) = words::unmet(order) {
             let why = format!("{name:?} means nothing to Grid Engine: leave it out");
-            return Err(SiteError::Refused(why));
+            return Err(SiteError::Capped(why));
         }
         // The longest name of a folder; the manager takes any.
         if words::job_name(&order.tag).len() > 200 {
@@ -344,22 +344,22 @@ impl Manager for Master {
         }
         let slots = order.nodes.saturating_mul(self.unit(base, place)?);
         let resources = self.checked_resources(base, order, place)?;
-        let of_units = self.of_units(order.nodes, place)?;
+        let of_units = self.of_units(order.nodes, place).map_err(SiteError::Capped)?;
         if order.aside && base.cluster.mode == Mode::Reservation && resources.len() > of_units.len()
         {
             let why = format!("{}: its reservation has only slots", resources.join(", "));
-            return Err(SiteError::Refused(why));
+            return Err(SiteError::Capped(why));
         }
         if let Some(Unit::Shared(unit)) = self.pools.get(place).map(|pool| pool.unit)
             && unit.of_task(&order.passed_through) > 1
         {
             let why = "a task of several units needs them on one host, which Grid Engine does not \
                        promise: ask for fewer processors or less memory for each task";
-            return Err(SiteError::Refused(why.to_owned()));
+            return Err(SiteError::Capped(why.to_owned()));
         }
         if slots > 1 && self.pools.get(place).is_some_and(|pool| pool.environment.is_none()) {
             let wanted = "its owner must add `options = { pe = \"…\" }`, a parallel environment";
-            return Err(SiteError::Refused(format!("more than one slot: {wanted}")));
+            return Err(SiteError::Capped(format!("more than one slot: {wanted}")));
         }
         Ok(())
     }
@@ -403,7 +403,7 @@ impl Manager for Master {
     fn reserve(&mut self, base: &Base, name: &str, wanted: &Aside) -> Result<(), SiteError> {
         let place = base.pool(&wanted.pool).unwrap_or(usize::MAX);
         self.unit(base, place)?;
-        let of_units = self.of_units(wanted.nodes, place)?;
+        let of_units = self.of_units(wanted.nodes, place).map_err(SiteError::Refused)?;
         self.qrsub(base, name, (wanted, &of_units))
     }
 
@@ -440,21 +440,21 @@ impl Master {
             self.jobs(base)?;
             self.resources.ask(base, &self.pools, &self.instances)?;
         }
-        let words = self.resources_of(order, place).map_err(SiteError::Refused)?;
+        let words = self.resources_of(order, place).map_err(SiteError::Capped)?;
         let pool = self.pools.get(place);
         let most = pool.map(|pool| self.resources.most(pool, &self.instances)).unwrap_or_default();
         match most.hold(&asked) {
             true => Ok(words),
-            false => Err(SiteError::Refused(format!(
-                "no host of the pool has {asked}; they have {most}"
-            ))),
+            false => {
+                Err(SiteError::Capped(format!("no host of the pool has {asked}; they have {most}")))
+            }
         }
     }
 
     /// The memory of so many units of the pool, as `-l` takes it.
-    fn of_units(&self, nodes: u32, place: usize) -> Result<Vec<String>, SiteError> {
+    fn of_units(&self, nodes: u32, place: usize) -> Result<Vec<String>, String> {
         let unit = self.pools.get(place).map_or(Unit::Host, |pool| pool.unit);
-        self.resources.of_units(u64::from(nodes), unit).map_err(SiteError::Refused)
+        self.resources.of_units(u64::from(nodes), unit)
     }
 
     /// What the order asks for besides slots, as `-l` takes it.

@@ -136,7 +136,7 @@ impl Confined {
             Some(given) => given / own,
             None => machine / of_machine,
         };
-        let processors = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
+        let processors = u64::from(machine_processors());
         let given = wanted.processors.map(|it| u64::from(it).saturating_mul(1_000));
         let around = self.tree.as_ref().and_then(|tree| tree.memory);
         let memory = around.unwrap_or(u64::MAX).min(machine_memory());
@@ -147,10 +147,14 @@ impl Confined {
         self.all = self.slot.memory.saturating_mul(own);
     }
 
-    /// What each node of the site has, if its owner has said so.
-    pub(super) fn max(&self, settings: &LocalSettings) -> Option<Resources> {
-        settings.confinement.memory?;
-        Some(Resources { memory: self.slot.memory >> 20, ..Resources::default() })
+    /// What a job may ask of each slot: what its owner has said, or as much as the machine has. No
+    /// devices.
+    pub(super) fn max(&self, settings: &LocalSettings) -> Resources {
+        let memory = match settings.confinement.memory {
+            Some(_) => self.slot.memory,
+            None => machine_memory(),
+        };
+        Resources { memory: memory >> 20, ..Resources::default() }
     }
 
     /// The cgroup of an order's task, if it gets one.
@@ -259,8 +263,14 @@ fn first_line(why: &io::Error) -> String {
 
 /// What the order asks for and this machine does not have.
 pub(super) fn lacking(order: &Order) -> Option<String> {
-    let processors = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
+    let processors = u64::from(machine_processors());
     lacks(&order.passed_through, Machine { processors, memory: machine_memory() })
+}
+
+/// Processors that this process may use.
+pub(super) fn machine_processors() -> u32 {
+    let all = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    u32::try_from(all).unwrap_or(u32::MAX)
 }
 
 /// Bytes that a job wants of each slot; 0: it does not say, or all that there is.

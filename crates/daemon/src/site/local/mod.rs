@@ -72,7 +72,9 @@ use self::records::{Folder, Hiding, Sheet};
 pub use self::role::play;
 pub use self::supervise::supervise;
 use super::fence::lock_name;
+use super::limits::{CaughtCaps, Holds};
 use super::reading::{Excerpt, Links, Stream, read};
+use super::size::Size;
 use super::{Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag};
 use crate::site::files::{at, folder_name, lock};
 
@@ -130,6 +132,8 @@ pub struct Local {
     gone: Gone,
     room: DiskRoom,
     ends: Ends,
+    /// Tasks that were not taken for what their jobs ask for.
+    caught: CaughtCaps,
     /// Supervisors whose tasks are over, to be waited for.
     finished: Vec<Child>,
     /// Where tasks wrote that were forgotten recently, oldest first.
@@ -160,6 +164,7 @@ impl Local {
             gone,
             ends,
             room: DiskRoom::default(),
+            caught: CaughtCaps::default(),
             finished: Vec::new(),
             written: VecDeque::new(),
             next: 0,
@@ -299,10 +304,11 @@ impl Local {
     fn survey_now(&mut self) -> io::Result<Survey> {
         let load = self.look()?;
         let pools = self.settings.pools.iter().zip(load.pools);
+        let size = Some(Size::Slot(confine::machine_processors()));
         let pools = pools
             .map(|(pool, local)| {
-                let max = self.confined.max(&self.settings);
-                PoolSurvey { up: pool.nodes, local, max, ..PoolSurvey::default() }
+                let max = Some(self.confined.max(&self.settings));
+                PoolSurvey { up: pool.nodes, local, max, size, ..PoolSurvey::default() }
             })
             .collect();
         let name = |entry: &Entry| {
@@ -321,6 +327,7 @@ impl Local {
             .collect();
         let mut survey = Survey { pools, tasks, began, placed, ..Survey::default() };
         self.ends.tell(&mut survey);
+        self.caught.tell(&mut survey);
         Ok(survey)
     }
 
@@ -404,8 +411,12 @@ impl Site for Local {
         if order.nodes == 0 || order.nodes > max {
             return refuse(format!("{} nodes: pool {:?} has {max}", order.nodes, order.pool));
         }
-        if let Some(why) = sheet::refusal(order).or(confine::lacking(order)) {
+        if let Some(why) = sheet::refusal(order) {
             return refuse(why);
+        }
+        // The job's own wish: the site takes others.
+        if let Some(why) = confine::lacking(order) {
+            return Err(self.caught.refuse(&order.tag, Holds::ForThisJob, why));
         }
         // Longer than any folder may be called.
         if folder_name(&order.tag.to_string()).len() > 240 {
@@ -415,7 +426,7 @@ impl Site for Local {
         let account = accounts.map(|it| it.of(order, &self.settings.supervisor)).transpose();
         let account = match account {
             Ok(account) => account,
-            Err(why) => return refuse(why),
+            Err(why) => return Err(self.caught.refuse(&order.tag, Holds::ForThisUser, why)),
         };
         self.take_in(order, pool, account).map_err(|error| unknown(&error))?;
         // It is accepted: later errors are reported by a survey.

@@ -7,11 +7,9 @@ use std::time::{Duration, Instant};
 use super::Driver;
 use super::judge::{all_of, by_mark};
 use super::manager::{Manager, ManagerJob};
-use crate::site::limits::{Cap, Limits};
+use crate::site::limits::{Cap, CaughtCaps, Limits};
 use crate::site::{Survey, Tag};
 
-/// What was said to a submission is told for so long.
-const TOLD: Duration = Duration::from_secs(600);
 /// A job that waits for a limit may wait so long before that counts: the manager's own scheduler
 /// may just not have come by.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,7 +22,7 @@ pub(super) struct MetLimits {
     /// As the manager has told them last.
     limits: Option<Arc<Limits>>,
     /// What was said to submissions.
-    caught: BTreeMap<Tag, (Instant, Cap)>,
+    pub(super) caught: CaughtCaps,
     /// Jobs that wait for a limit: since when.
     waits: BTreeMap<Tag, (Instant, Cap)>,
     /// By account: our jobs that were over when jobs were last listed, and listed all the same.
@@ -34,11 +32,6 @@ pub(super) struct MetLimits {
 }
 
 impl MetLimits {
-    /// The task was not taken.
-    pub(super) fn catch(&mut self, tag: &Tag, cap: Cap) {
-        self.caught.insert(tag.clone(), (Instant::now(), cap));
-    }
-
     /// A job of the account has ended by its own word.
     pub(super) fn fade(&mut self, account: String) {
         let has_limits = self.limits.as_ref().is_some_and(|limits| limits.users.is_some());
@@ -104,9 +97,7 @@ impl<M: Manager> Driver<M> {
         self.caps.waits = waits;
         self.caps.lingering = survey.lingering.clone();
         self.caps.fading.clear();
-        self.caps.caught.retain(|_, (at, _)| at.elapsed() < TOLD);
-        let caught = self.caps.caught.iter().map(|(tag, (_, cap))| (tag.clone(), cap.clone()));
-        survey.capped.extend(caught);
+        self.caps.caught.tell(survey);
         survey.foreign = foreign;
     }
 }

@@ -297,7 +297,8 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     /// What can be said against an order before it is submitted.
     ///
     /// # Errors
-    /// [`SiteError::Refused`]; others if it had to be asked.
+    /// [`SiteError::Capped`] if the job asks for what it cannot have there, [`SiteError::Refused`] for
+    /// other reasons; others if it had to be asked.
     fn check(&mut self, base: &Base, order: &Order, pool: usize) -> Result<(), SiteError>;
 
     /// Whether the manager itself sets the variable for each job.

@@ -9,6 +9,7 @@ use tradewind_io::settings::cluster::Mode;
 use super::base::unwritten;
 use super::manager::{Manager, SubmitAnswer, TaskSubmission};
 use super::{Driver, USER, find};
+use crate::site::limits::Holds;
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
 use crate::site::managed::bundle::{Paths, TaskScript, ahead, near};
@@ -47,7 +48,7 @@ impl<M: Manager> Driver<M> {
         let (mut taken, mut refused) = (Vec::new(), Vec::new());
         for (one, (said, cap)) in ready.iter().zip(self.submit_each(&ready)) {
             if let Some(cap) = cap {
-                self.caps.catch(&one.order.tag, cap);
+                self.caps.caught.catch(&one.order.tag, cap);
             }
             match &said {
                 Ok(()) => taken.push(one.order.tag.clone()),
@@ -82,7 +83,12 @@ impl<M: Manager> Driver<M> {
         }
         let pool = self.check(order)?;
         let account = self.base.account(&order.user)?;
-        self.manager.check(&self.base, order, pool)?;
+        match self.manager.check(&self.base, order, pool) {
+            Err(SiteError::Capped(why)) => {
+                return Err(self.caps.caught.refuse(&order.tag, Holds::ForThisJob, why));
+            }
+            checked => checked?,
+        }
         let home = self.base.cluster.directory.replace(USER, &account);
         let paths = Paths::of(order, &home);
         let ticket = self.ticket(order, account, &paths);
