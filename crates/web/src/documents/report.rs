@@ -95,7 +95,7 @@ pub struct SiteReport {
     pub consumed: Option<Consumed>,
 }
 
-/// What became of jobs that were passed on to a peer.
+/// What happened to jobs that were passed on to a peer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "peer": "vega", "jobs": 12, "active": 1, "completed": 8, "failed": 1, "lost": 2, "broken": 2,

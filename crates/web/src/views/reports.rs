@@ -38,7 +38,7 @@ pub(crate) fn report(state: &State, actor: &Actor) -> Report {
     }
 }
 
-/// What became of jobs that were passed on, by peer.
+/// What happened to jobs that were passed on, by peer.
 fn peers(state: &State, actor: &Actor) -> Vec<PeerReport> {
     let mut peers = BTreeMap::<&str, PeerReport>::new();
     for job in state.jobs.values().filter(|job| actor.may_act_for(&job.user)) {
