@@ -227,6 +227,11 @@ fn running(said: &mut StatusSentence, job: &Job) {
         said.say(" at most");
     }
     said.say(".");
+    if let Some(until) = job.notice_until {
+        said.say(" Notice until ");
+        said.at(until);
+        said.say(": its nodes go back to the owner.");
+    }
     if let Some(message) = job.message.as_deref().filter(|_| job.peer.is_some()) {
         said.is_alarm = true;
         said.then(message);
@@ -368,6 +373,16 @@ mod tests {
                     @900 (800 to 1200). What would help: budget changed by 20: it would start \
                     @500, for 3 credits at most.";
         assert_eq!(said(&more, Some(&waits)), (text.to_owned(), false));
+    }
+
+    #[test]
+    fn a_job_that_gives_its_nodes_back_says_until_when_it_has_them() {
+        let told = json!({
+            "state": "RUNNING", "started": 200, "sites": ["alpha"], "cost_so_far": 1.5,
+            "notice_until": 500
+        });
+        let (text, _) = said(&told, None);
+        assert!(text.contains(" Notice until @500: its nodes go back to the owner."), "{text}");
     }
 
     #[test]
