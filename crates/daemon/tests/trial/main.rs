@@ -103,8 +103,8 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && forecasts > worlds
         && requeued > worlds / 20
         && put_off > worlds / 10
-        && noticed > worlds / 10
-        && told > noticed / 2;
+        && noticed > worlds / 40
+        && told > worlds / 100;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");

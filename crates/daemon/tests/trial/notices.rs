@@ -12,16 +12,20 @@ use tradewind_daemon::live::{Ask, State};
 use tradewind_model::{Pools, Preemption, SiteId, Span};
 
 use crate::checks::{Check, broken};
+use crate::put_off;
 
-/// In two worlds of three: owners get nodes back, after half a minute or at once.
+/// In two worlds of three: owners get nodes back, after a minute or two or at once.
 pub(crate) fn preemption(seed: u64) -> BTreeMap<String, Preemption> {
     let terms = |notice: i64| Preemption { notice: Span(notice), discount: 300 };
     let of = |name: &str, notice| (name.to_owned(), terms(notice));
-    match seed % 3 {
+    let all: BTreeMap<String, Preemption> = match seed % 3 {
         0 => BTreeMap::new(),
-        1 => [of("a", 30)].into(),
-        _ => [of("a", 40), of("b", 0)].into(),
-    }
+        1 => [of("a", 60)].into(),
+        _ => [of("a", 100), of("b", 0)].into(),
+    };
+    // Where jobs wait in line with the owners', none gives its nodes back.
+    let in_line = put_off::in_line(seed);
+    all.into_iter().filter(|(site, _)| !in_line.contains_key(site)).collect()
 }
 
 /// The pools, with the discounts of their sites.

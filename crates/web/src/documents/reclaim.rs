@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"nodes": 16, "length": 28_800}))]
 pub struct ReclaimOrder {
-    /// How many nodes, at least 1.
+    /// How many nodes.
+    #[schema(minimum = 1)]
     pub nodes: u32,
     /// The pool's name at its site; needed where the site has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -16,10 +17,11 @@ pub struct ReclaimOrder {
     /// How long before jobs learn of it, in seconds: at least as long as the site promises, which is
     /// the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 86_400)]
     pub notice: Option<i64>,
-    /// For how many seconds the market then leaves the nodes to the owner: at most 30 days. Default:
-    /// an hour.
+    /// For how many seconds the market then leaves the nodes to the owner: an hour if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 2_592_000)]
     pub length: Option<i64>,
     /// Nothing is done: the answer says what would be.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

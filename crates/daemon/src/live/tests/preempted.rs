@@ -172,12 +172,12 @@ fn the_last_started_preemptible_job_gives_way_to_a_waiting_one_after_its_notice(
         }
         let (tag, act) = (seen[1].0.clone(), Act::Notify);
         stage.step(later(61), Input::Answered { tag, act, answer: Ok(()) });
-        assert_eq!(acts(&stage), [], "it was told once");
+        assert!(acts(&stage).is_empty(), "it was told once");
         queue(&mut stage, 65, &seen, waiting(1));
         assert_eq!(told(&stage), [2], "its node will be enough");
         assert_eq!(stage.live.sleep(later(65), Span(600)), Span(115), "until the notice ends");
         stage.step(later(179), Input::Tick);
-        assert_eq!(acts(&stage), []);
+        assert!(acts(&stage).is_empty());
         stage = if restarts { restarted(stage) } else { stage };
         stage.step(later(180), Input::Tick);
         assert_eq!(acts(&stage), [(2, Act::Withdraw)]);
@@ -242,14 +242,14 @@ fn no_job_goes_that_is_not_preemptible_or_that_would_not_help() {
     began(&mut stage, 10, Some(OnLost::Rerun), &mut seen);
     assert_eq!(stage.balance("held:1"), 600_000_000, "the list price");
     queue(&mut stage, 60, &seen, waiting(2));
-    assert_eq!(told(&stage), [], "the first job would be in the way all the same");
+    assert!(told(&stage).is_empty(), "the first job would be in the way all the same");
     queue(&mut stage, 70, &seen, waiting(1));
     assert_eq!(told(&stage), [2]);
     let mut plain = Stage::new();
     let mut seen = Vec::new();
     began(&mut plain, 0, Some(OnLost::Rerun), &mut seen);
     queue(&mut plain, 60, &seen, waiting(2));
-    assert_eq!(told(&plain), [], "its site has no such rule");
+    assert!(told(&plain).is_empty(), "its site has no such rule");
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn a_task_that_cannot_be_told_is_stopped_at_the_end_of_its_notice() {
     answered(&mut stage, 41, Err(SiteError::Unknown("no answer".to_owned())));
     assert_eq!(acts(&stage), [(1, Act::Notify)], "it is tried again");
     answered(&mut stage, 42, Err(SiteError::Refused("it cannot be told".to_owned())));
-    assert_eq!(acts(&stage), []);
+    assert!(acts(&stage).is_empty());
     stage.step(later(160), Input::Tick);
     assert_eq!(acts(&stage), [(1, Act::Withdraw)]);
 }
@@ -279,7 +279,7 @@ fn an_owner_takes_nodes_back_and_has_them_for_a_while() {
     assert!(
         matches!(plan, Ok(ReclaimPlan { jobs, from, .. }) if jobs == [2] && from == later(140))
     );
-    assert_eq!(told(&stage), [], "a question changes nothing");
+    assert!(told(&stage).is_empty(), "a question changes nothing");
     let done = stage.asked(later(20), olga(), Ask::Reclaim(reclaim(1)));
     assert_eq!(done, Ok(Reply::Reclaimed { jobs: vec![2], from: later(140) }));
     assert_eq!(told(&stage), [2]);
@@ -333,5 +333,5 @@ fn a_reclaim_that_cannot_be_is_refused() {
     let most = refused(olga(), reclaim(2));
     assert_eq!(most.kind, RefusalKind::Conflict);
     assert!(most.message.starts_with("1 of 2 nodes can be taken back"), "{}", most.message);
-    assert_eq!(told(&stage), []);
+    assert!(told(&stage).is_empty());
 }
