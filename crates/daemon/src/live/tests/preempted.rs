@@ -109,7 +109,7 @@ fn at_a(on_preempted: Option<OnLost>) -> Submission {
     Submission { terms, on_preempted, ..job(1, 600) }
 }
 
-/// Submits such a job and lets it begin; its tag.
+/// Submits such a job and lets it begin; `seen` has what the site says from then on.
 fn began(stage: &mut Stage, at: i64, on_preempted: Option<OnLost>, seen: &mut Vec<(Tag, Seen)>) {
     stage.submit(later(at), at_a(on_preempted)).unwrap();
     let order = stage.orders().into_iter().find(|it| it.act == Act::Submit).unwrap();

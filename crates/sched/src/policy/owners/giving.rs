@@ -108,7 +108,7 @@ mod tests {
             };
             let runs: Vec<u32> = widths.into_iter().take_while(fits).collect();
             let free = |gone: u32| {
-                let stays = |(at, nodes): (usize, &u32)| if gone & 1 << at == 0 { *nodes } else { 0 };
+                let stays = |(at, nodes): (usize, &u32)| if gone & (1 << at) == 0 { *nodes } else { 0 };
                 NODES - runs.iter().enumerate().map(stays).sum::<u32>()
             };
             let all = (1_u32 << runs.len()) - 1;
@@ -119,7 +119,7 @@ mod tests {
             let rule = SiteRule::new(Depth::First(0));
             let candidates: Vec<usize> = (0..runs.len()).collect();
             let gone = giving_way(&queue(&runs, &jobs), rule, &candidates);
-            prop_assert_eq!(gone.iter().fold(0_u32, |sum, at| sum | 1 << at), expected);
+            prop_assert_eq!(gone.iter().fold(0_u32, |sum, at| sum | (1 << at)), expected);
         }
     }
 
