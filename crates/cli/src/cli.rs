@@ -6,8 +6,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::live::{
     audit, backup, budget, control, doctor, events, grant, handover, job, jobs, journal, ledger,
-    login, output, peers, policy, price, project, report, shadow, sites, submit, token, usage,
-    wait, whatif,
+    login, output, peers, policy, price, project, reclaim, report, shadow, sites, submit, token,
+    usage, wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, forecast, generate, init, local_task, merge, plan,
@@ -112,6 +112,8 @@ pub(crate) enum Command {
     Peers(peers::Args),
     /// Show or set what a pool costs.
     Price(price::Args),
+    /// Take nodes of a site back from preemptible jobs, for its owner.
+    Reclaim(reclaim::Args),
     /// Show an account: balance and postings.
     Ledger(ledger::Args),
     /// Move money to an account.

@@ -123,7 +123,8 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
     let kind = SiteKind::Local(Box::default());
     let (survey_timeout, power) = (None, SitePower::default());
     let (owner, policy, feeds, pools) = (None, None, BTreeMap::new(), vec![pool]);
-    Site { name, kind, owner, times, survey_timeout, policy, power, feeds, pools }
+    let preemption = None;
+    Site { name, kind, owner, times, survey_timeout, policy, power, feeds, preemption, pools }
 }
 
 #[cfg(test)]

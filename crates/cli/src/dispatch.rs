@@ -41,6 +41,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Sites(args) => live::sites::run(args, format, report),
         Command::Peers(args) => live::peers::run(args, format, report),
         Command::Price(args) => live::price::run(args, format),
+        Command::Reclaim(args) => live::reclaim::run(args, format),
         Command::Audit(args) => live::audit::run(args, format),
         Command::Ledger(args) => live::ledger::run(args, format),
         Command::Grant(args) => live::grant::run(args, format),

@@ -23,8 +23,8 @@ use tradewind_io::settings::cluster::{Cluster, Mode};
 use tradewind_io::settings::machine::{self, LocalAccounts};
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
-    self as model, Admission, Attribute, Energy, OwnersFirst, Pools, Power, SiteId, SitePower,
-    Span, Standing,
+    self as model, Admission, Attribute, Energy, OwnersFirst, Pools, Power, Preemption, SiteId,
+    SitePower, Span, Standing,
 };
 use tradewind_postgres::IN_DATABASE;
 
@@ -75,6 +75,12 @@ pub(crate) fn owners_first(settings: &Settings) -> BTreeMap<String, OwnersFirst>
     settings.sites.iter().filter_map(first).collect()
 }
 
+/// Sites whose owners get nodes of preemptible jobs back, and how.
+pub(crate) fn preemption(settings: &Settings) -> BTreeMap<String, Preemption> {
+    let sites = configured(settings);
+    sites.iter().filter_map(|site| Some((site.name.clone(), site.preemption?))).collect()
+}
+
 /// What the market plans with: pools are called `SITE/POOL`, and their nodes have the attributes
 /// `site`, `pool`, `resources` (the pool's full name: see [`RESOURCES`]) and, where one is set, `class`. Prices are those outside all hours.
 pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
@@ -101,6 +107,8 @@ pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
     }
     let names = sites.iter().map(|site| model::Site { name: site.name.clone() }).collect();
     let pools = Pools::new(names, pools).map_err(|wrong| Failure::usage(wrong.to_string()))?;
+    let pools = pools
+        .with_preemption(sites.iter().map(|site| site.preemption.unwrap_or_default()).collect());
     Ok(match electricity(settings) {
         Some(power) => pools.with_power(power),
         None => pools,

@@ -37,6 +37,7 @@ pub mod outages;
 mod owners_first;
 pub mod parquet;
 pub mod power;
+mod preemption;
 pub mod present;
 pub mod report;
 mod rows;

@@ -39,6 +39,13 @@ pub(crate) fn of(ask: &Ask) -> Option<(AuditKind, String)> {
             let subject = format!("job {job} at a peer settled as {}", outcome.name());
             Some((AuditKind::Job, subject))
         }
+        Ask::Reclaim(wanted) => {
+            let whose = wanted
+                .pool
+                .as_ref()
+                .map_or_else(|| wanted.site.clone(), |pool| format!("{}/{pool}", wanted.site));
+            Some((AuditKind::Job, format!("{} nodes of {whose} taken back", wanted.nodes)))
+        }
         Ask::Import { rows } => {
             Some((AuditKind::Rights, format!("a table of {} rows", rows.len())))
         }

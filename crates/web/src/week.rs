@@ -255,7 +255,7 @@ fn cause(why: &Why) -> Option<Cause> {
     match why {
         Why::Local(..) | Why::Stray(..) => Some(Cause::Local),
         Why::Down(_) | Why::Away(_) => Some(Cause::Failure(0)),
-        Why::Withheld(..) => Some(Cause::Withheld),
+        Why::Withheld(..) | Why::Reclaimed(..) => Some(Cause::Withheld),
         Why::Booked(..) | Why::Queued(..) | Why::AwayLater(_) => None,
     }
 }

@@ -5,6 +5,7 @@
 mod energy;
 mod groups;
 mod moldable;
+mod preemptible;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

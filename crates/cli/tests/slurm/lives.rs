@@ -145,6 +145,30 @@ fn a_preemptible_job_is_planned_again_and_pays_for_both_times() {
 }
 
 #[test]
+fn a_preemptible_job_gives_its_nodes_to_an_owners_job_that_waits() {
+    let alpha = Cluster::start(&Plan::of("alpha", 2));
+    let terms = "preemption = { notice = \"6s\", discount = 0.5 }";
+    let market = Market::start("", &[Offer::new(&alpha, "alpha", 2, "1").with(terms)]);
+    let saves = "trap 'touch saved; exit 85' TERM; while :; do sleep 0.2; done";
+    let rest = format!("[ -e saved ] || {{ {saves}; }}");
+    let line = marks(&market.work(), "$SLURM_RESTART_COUNT", &rest);
+    let words = ["--nodes", "2", "--time", "5:00", "--preemptible", "--wrap", &line];
+    let number = market.submit(&words);
+    market.until("its work has begun", || market.written("marks") == "0\n");
+    let owners = alpha.job(&["-N", "2", "--exclusive", "--time=5"]);
+    let job = market.until_job(number, "notice", |job| job.get("notice_until").is_some());
+    let history = job["history"].to_string();
+    assert!(history.contains("a waiting job of the site's owners needs its nodes"), "{job:#}");
+    alpha.until_state(&owners, "RUNNING");
+    let job = market.until_job(number, "another plan", |job| job["restarts"] == 1);
+    assert!(job["paid"].as_f64().unwrap() > 0.0, "{job:#}");
+    alpha.say(&["scancel", &owners]);
+    market.until_state(number, "COMPLETED");
+    assert_eq!(market.written("marks"), "0\n1\n");
+    market.check_money(&market.all_over());
+}
+
+#[test]
 fn a_job_whose_directory_is_missing_is_held_with_the_reason() {
     let alpha = Cluster::start(&Plan::of("alpha", 2));
     let market = Market::start("", &[Offer::new(&alpha, "alpha", 2, "1")]);

@@ -12,7 +12,7 @@ use super::wire::{
 };
 use crate::live::choice::Choice;
 use crate::live::gather::StartBarrier;
-use crate::live::jobs::{Beginning, JobEnd, LastStage, Run, Stage};
+use crate::live::jobs::{Beginning, JobEnd, LastStage, Run, RunNotice, Stage};
 use crate::live::money::{Account, Accounts, Motive, Posting};
 use crate::live::outages::bound::{PutOff, PutOffChange};
 use crate::live::recent_history::{PastOutage, PriceSince, RecentHistory};
@@ -75,7 +75,7 @@ job!(
         array, key, submitted, phase, id, attempt, capped, parts, expected, started, ended, paid,
         cancelled_by, booking, in_window, turn, choice, rendezvous, apart, history, width, processors,
         origin, away, redacted, promises, covered, covering, requeued_by, foreseen,
-        consumed,
+        consumed, notice,
     }
     |job| look: {
         let Job {
@@ -86,6 +86,7 @@ job!(
         let (phase, id, parts, in_window) = (&job.phase(), &job.id(), &job.parts(), &job.in_window());
         let turn = &job.run().and_then(|run| run.turn);
         let requeued_by = &job.run().and_then(|run| run.requeued_by.as_ref());
+        let notice = &job.run().and_then(|run| run.notice.as_ref());
         let (started, ended, redacted) = (&job.started(), &job.ended(), &job.redacted());
         let apart = &match job.run().map(|run| &run.beginning) {
             Some(Beginning::Apart(began)) if !began.is_empty() => Some(began),
@@ -102,7 +103,9 @@ job!(
         let (beginning, capped): (_, Option<u32>) = (beginning(rendezvous, apart), capped);
         let nodes = Option::<u32>::unwrap_or(width, submission.tasks);
         let money = |amount: Option<Money>| amount.unwrap_or(Money::ZERO);
-        let run = |id, started| Run { id, started, in_window, parts, beginning, turn, requeued_by };
+        let run = |id, started| Run {
+            id, started, in_window, parts, beginning, turn, requeued_by, notice,
+        };
         let stage = match (phase, id, started, away) {
             (PhaseRow::Held(hold), ..) => Stage::Held(hold),
             (PhaseRow::Waiting, Some(id), ..) => Stage::Waiting(id),
@@ -232,8 +235,10 @@ choice!(Happening {
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
     "doubted" => Doubted(peer, why), "settled-by-hand" => SettledByHand(outcome, by),
     "kept" => Kept, "breached" => Breached(why), "requeueing" => Requeueing(by),
+    "notice" => NoticeGiven(ends, why),
 });
-object!(Task { pool, wanted, known, go, begun, held });
+object!(Task { pool, wanted, known, go, begun, held, notice });
+object!(RunNotice { given, ends, why });
 object!(Choice { at, policy, others, left_out });
 object!(WeighedPool { pool, price, length, verdict });
 choice!(Verdict { "from" => From(start), "against" => Against(why) });
@@ -257,7 +262,7 @@ choice!(Exit {
 });
 choice!(Why {
     "local" => Local(pool, name), "stray" => Stray(pool, tag), "down" => Down(pool),
-    "withheld" => Withheld(pool, from), "booked" => Booked(pool, job),
+    "withheld" => Withheld(pool, from), "reclaimed" => Reclaimed(pool, at), "booked" => Booked(pool, job),
     "away" => Away(pool), "queued" => Queued(pool, number), "away-later" => AwayLater(pool),
 });
 object!(Health { state, since, reason, has_answered, retry });

@@ -4,9 +4,9 @@ use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Carbon, Cause, Checkpoint, Command, Correction, Criterion, Demand,
     Energy, JobId, JobShape, JobState, Market, MarketState, Money, Notice, Outage, OutageId,
-    Performance, Place, Pool, PoolId, Pools, Power, Preemptible, Price, Ratio, Reason, Resource,
-    RunningState, Shapes, Share, Site, SiteId, SkipReason, Span, Spread, TaskGroup, Terms, Time,
-    TimeMode, Times, Trade,
+    Performance, Place, Pool, PoolId, Pools, Power, Preemptible, Preemption, Price, Ratio, Reason,
+    Resource, RunningState, Shapes, Share, Site, SiteId, SkipReason, Span, Spread, TaskGroup,
+    Terms, Time, TimeMode, Times, Trade,
 };
 
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
@@ -239,12 +239,22 @@ choice!(Reason {
     "vo-all-limits" => AllLimits,
 });
 
+/// How each site takes nodes back, if one has notice or discount.
+fn preemption_of(pools: &Pools) -> Option<Vec<Preemption>> {
+    let sites = (0..).zip(pools.sites()).map(|(site, _)| pools.preemption(SiteId(site)));
+    let all: Vec<Preemption> = sites.collect();
+    all.iter().any(|it| *it != Preemption::default()).then_some(all)
+}
+
+object!(Preemption { notice, discount });
+
 impl Encode for Pools {
     fn put(&self, out: &mut Vec<u8>) {
         let mut object = Object::begin(out);
         object.field("sites", &self.sites());
         object.field("pools", &self.as_slice());
         object.field("power", &self.power());
+        object.field("preemption", &preemption_of(self));
         object.end();
     }
 }
@@ -254,9 +264,11 @@ impl Decode for Pools {
         let mut fields = Fields::of(value)?;
         let (sites, pools) = (fields.take("sites")?, fields.take("pools")?);
         let power: Option<Power> = fields.take("power")?;
+        let preemption: Option<Vec<Preemption>> = fields.take("preemption")?;
         fields.end()?;
         let pools =
             Pools::new(sites, pools).map_err(|error| DecodeFault::new(error.to_string()))?;
+        let pools = pools.with_preemption(preemption.unwrap_or_default());
         Ok(match power {
             Some(power) => pools.with_power(power),
             None => pools,

@@ -45,6 +45,7 @@ choice!(JobRecord {
     "settled" => Settled { job },
     "cancelling" => Cancelling { job, by },
     "requeueing" => Requeueing { job, by },
+    "notice-given" => NoticeGiven { job, ends, why },
     "ended" => Ended { job, finish },
     "dropped" => Dropped { job },
     "redacted" => Redacted { job, last, hash },
@@ -63,6 +64,7 @@ choice!(TaskRecord {
     "resumed" => Resumed { tag },
     "held-there" => HeldThere { tag, why },
     "went" => Went { tag },
+    "notified" => Notified { tag },
 });
 choice!(LedgerRecord {
     "moved" => Moved { from, to, amount, note },

@@ -94,6 +94,7 @@ any! {
         }
         pools[1].name = "two".to_owned();
         let pools = Pools::new(Pools::cluster(4).sites().to_vec(), pools).unwrap();
+        let pools = pools.with_preemption(vec![Any::any(dice)]);
         match Option::any(dice) {
             Some(power) => pools.with_power(power),
             None => pools,
@@ -129,6 +130,7 @@ any! {
         },
         turn: Any::any(dice),
         requeued_by: Any::any(dice),
+        notice: Any::any(dice),
     };
     LastStage: dice => match dice.of(&[0, 1, 2, 3]) {
         0 => LastStage::Held,

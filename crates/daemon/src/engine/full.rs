@@ -181,7 +181,7 @@ pub(super) fn may_leave(live: &Live, order: &Instruction) -> bool {
             let job = live.state().jobs.get(&order.tag.job);
             job.is_some_and(|job| job.cancelled_by.is_some())
         }
-        Act::Go | Act::Recall | Act::Forget => false,
+        Act::Go | Act::Notify | Act::Recall | Act::Forget => false,
     }
 }
 

@@ -56,6 +56,7 @@ impl Live {
             Ask::Cancel { job } => self.cancel(at, actor, job),
             Ask::Hold { job } => self.hold_job(at, actor, job),
             Ask::Requeue { job } => self.requeue(at, actor, job),
+            Ask::Reclaim(wanted) => self.reclaim(at, actor, &wanted),
             Ask::Release { job } => self.release_job(at, actor, job),
             Ask::Update { job, on_breach, quote } => {
                 self.update_job(at, actor, job, (on_breach, quote))

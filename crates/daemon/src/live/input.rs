@@ -117,6 +117,8 @@ pub enum Act {
     Forget,
     /// To let its work begin.
     Go,
+    /// To tell its work that its nodes are taken back.
+    Notify,
 }
 
 /// What is requested.
@@ -146,6 +148,8 @@ pub enum Ask {
         /// Which.
         job: u64,
     },
+    /// To take nodes of preemptible jobs back for the site's owner.
+    Reclaim(Reclaim),
     /// To end the doubt about a job that is at a peer.
     SettleAway {
         /// Which.
@@ -263,6 +267,21 @@ pub enum Ask {
     },
 }
 
+/// Nodes that a site's owner takes back from preemptible jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reclaim {
+    /// Whose.
+    pub site: String,
+    /// The pool's name at its site; `None`: the site has one.
+    pub pool: Option<String>,
+    /// How many, at least 1.
+    pub nodes: u32,
+    /// How long before jobs learn of it; `None`: as long as the site promises.
+    pub notice: Option<Span>,
+    /// For how long the market then leaves the nodes to the owner.
+    pub length: Span,
+}
+
 /// What happens to money for an account that does not exist yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unknown {
@@ -316,6 +335,13 @@ pub enum Reply {
     Number(u64),
     /// The status of jobs, in the order of the questions.
     Reports(Vec<StatusReport>),
+    /// Which jobs were given notice, and when the owner has the nodes.
+    Reclaimed {
+        /// Those that started last first.
+        jobs: Vec<u64>,
+        /// The moment.
+        from: Time,
+    },
     /// What an import has changed, for people.
     Changes(Vec<String>),
     /// As asked.

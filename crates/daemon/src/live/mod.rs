@@ -17,6 +17,7 @@ pub(crate) mod lengths;
 mod market_event;
 mod names;
 mod near;
+pub mod notices;
 pub mod offers;
 pub mod outages;
 pub mod peers;
@@ -41,7 +42,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use tradewind_io::settings::Estimates;
-use tradewind_model::{Event, Money, OwnersFirst, PoolId, Pools, SiteId, Span, Time, Times};
+use tradewind_model::{
+    Event, Money, OwnersFirst, PoolId, Pools, Preemption, SiteId, Span, Time, Times,
+};
 use tradewind_sched::negotiation::{self, Envelope, Negotiator, Peer, Serial};
 use tradewind_sched::policy::outlook::Outlook;
 use tradewind_sched::policy::{Exchange, Policy};
@@ -134,6 +137,8 @@ pub struct Settings {
     /// By site, what its owners may rely on: others, that their waiting jobs get what they get if all jobs
     /// run to their limits.
     pub owners_first: BTreeMap<String, OwnersFirst>,
+    /// By site whose owners get nodes of preemptible jobs back, how.
+    pub preemption: BTreeMap<String, Preemption>,
     /// Users get advice on time limits, each from the own runs.
     pub advice: bool,
     /// By what the policy plans.
@@ -165,6 +170,7 @@ impl Default for Settings {
             one_account: Vec::new(),
             in_line: BTreeMap::new(),
             owners_first: BTreeMap::new(),
+            preemption: BTreeMap::new(),
             advice: true,
             estimates: Estimates::default(),
             rules: RuleChange::default(),

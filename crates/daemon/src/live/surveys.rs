@@ -37,6 +37,10 @@ impl Live {
             (Act::Go, Ok(()), _) if task.go.is_some() => {
                 self.put(at, TaskRecord::Went { tag: tag.clone() })
             }
+            // One that cannot be told is stopped at the end all the same.
+            (Act::Notify, Ok(()) | Err(SiteError::Refused(_)), _) if task.notice.is_some() => {
+                self.put(at, TaskRecord::Notified { tag: tag.clone() })
+            }
             // It will never begin there.
             (Act::Go, Err(SiteError::Refused(_)), _) => self.stop_rest(at, tag),
             (Act::Withdraw, Ok(()), TaskReport::Nothing | TaskReport::Declined(_)) => {

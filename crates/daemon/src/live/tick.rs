@@ -17,6 +17,7 @@ impl Live {
         self.try_refusing(at)?;
         self.extend_overdue(at)?;
         self.close_due(at)?;
+        self.end_notices(at)?;
         self.start_booked(at)?;
         self.gather_all(at)?;
         self.expire_quotes(at)?;

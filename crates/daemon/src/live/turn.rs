@@ -191,7 +191,8 @@ impl Live {
         let gathered = self.next_deadline().map(|deadline| deadline + Span(1));
         let talks = self.negotiator.as_ref().and_then(Negotiator::due);
         let departs = self.travelling.first_key_value().map(|((at, _), _)| *at);
-        let all = [self.wake, booked, self.expiry, begins, gathered, talks, departs];
+        let notice = self.index.notices.first().map(|(ends, _)| *ends);
+        let all = [self.wake, booked, self.expiry, begins, gathered, talks, departs, notice];
         all.into_iter().flatten().min()
     }
 

@@ -7,6 +7,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tradewind_io::submission::signal::Warning;
+
 use super::fence::Fence;
 use super::managed::requests::Requests;
 use super::{
@@ -117,6 +119,11 @@ impl Site for Fenced {
         self.site.go(tag, go)
     }
 
+    fn notify(&mut self, tag: &Tag, signal: Option<Warning>) -> Result<(), SiteError> {
+        self.admits()?;
+        self.site.notify(tag, signal)
+    }
+
     fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
         self.site.output(tag, max)
     }
@@ -186,6 +193,10 @@ impl Site for Elsewhere {
     }
 
     fn go(&mut self, _: &Tag, _: &Go) -> Result<(), SiteError> {
+        self.away()
+    }
+
+    fn notify(&mut self, _: &Tag, _: Option<Warning>) -> Result<(), SiteError> {
         self.away()
     }
 

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tradewind_io::submission::signal::Warning;
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Attributes, Performance, Span, Time};
 
@@ -474,6 +475,17 @@ pub trait Site: Debug + Send {
     /// See [`SiteError`].
     fn go(&mut self, tag: &Tag, go: &Go) -> Result<(), SiteError> {
         Err(SiteError::Refused(format!("{tag} cannot wait here for others until {}", go.at)))
+    }
+
+    /// Tells the task's work that its nodes are taken back: it gets the signal that its job named
+    /// for its limit (`--signal`), or else `SIGTERM`. It runs on, until it is withdrawn. Asked again, it may be told
+    /// again; an unknown or ended task is left alone.
+    ///
+    /// # Errors
+    /// See [`SiteError`]; refused where the site cannot tell it.
+    fn notify(&mut self, tag: &Tag, signal: Option<Warning>) -> Result<(), SiteError> {
+        let _ = signal;
+        Err(SiteError::Refused(format!("{tag} cannot be told here before it is stopped")))
     }
 
     /// The last `max` bytes of what the task has written to standard output so far.

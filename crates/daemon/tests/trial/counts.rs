@@ -39,6 +39,10 @@ pub(crate) struct Counts {
     pub(crate) forecasts: u64,
     /// Jobs that ran and were requeued.
     pub(crate) requeued: u64,
+    /// Tasks that heard of their notice.
+    pub(crate) told: u64,
+    /// Preemptible jobs that were given notice.
+    pub(crate) noticed: u64,
     /// Times that an owner's job was put off for longer than any before.
     pub(crate) put_off: u64,
 }
@@ -64,6 +68,8 @@ impl std::ops::AddAssign for Counts {
         self.forecasts += more.forecasts;
         self.requeued += more.requeued;
         self.put_off += more.put_off;
+        self.noticed += more.noticed;
+        self.told += more.told;
     }
 }
 
@@ -90,6 +96,7 @@ impl World {
                     false => self.counts.apart += 1,
                 }
             }
+            Record::Job(JobRecord::NoticeGiven { .. }) => self.counts.noticed += 1,
             Record::Job(JobRecord::Lined { .. }) => self.counts.lined += 1,
             Record::Job(JobRecord::Forecast { .. }) => self.counts.forecasts += 1,
             Record::Job(JobRecord::TurnCame { .. }) => self.counts.turns += 1,

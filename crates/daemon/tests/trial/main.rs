@@ -11,6 +11,7 @@ mod codec;
 mod counts;
 mod daemons;
 mod mutants;
+mod notices;
 mod offers;
 mod people;
 mod put_off;
@@ -86,6 +87,8 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         requeued,
         put_off,
         grouped: _,
+        noticed,
+        told,
     } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
     let lively = lively && launched > gathered / 2 && apart > worlds / 4;
@@ -99,7 +102,9 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && turns > worlds / 4
         && forecasts > worlds
         && requeued > worlds / 20
-        && put_off > worlds / 10;
+        && put_off > worlds / 10
+        && noticed > worlds / 40
+        && told > worlds / 100;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");

@@ -19,6 +19,7 @@ use tradewind_model::{
     Attributes, Carbon, Energy, Money, Place, PoolId, Share, Span, TaskGroup, Time, TimeMode, Times,
 };
 
+use crate::notices;
 use crate::offers::{self, Accepted};
 
 /// What was promised.
@@ -125,6 +126,7 @@ pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Act
             let limits = PowerLimits { energy, carbon_month, ..PowerLimits::default() };
             (administrator(), Ask::Budget { holder: BudgetHolder::User(user.to_owned()), limits })
         }
+        19 if rng.random_bool(0.6) => (administrator(), notices::reclaim(rng)),
         20 => {
             let begun = live
                 .state()

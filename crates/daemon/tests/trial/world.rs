@@ -17,8 +17,8 @@ use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, MemoryStore, StoreFault as DiskFault};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
-    Admission, Attribute, Energy, Money, OwnersFirst, Performance, Pool, Pools, Power, Price,
-    Series, Site, SiteId, SitePower, Span, Time, Times,
+    Admission, Attribute, Energy, Money, OwnersFirst, Performance, Pool, Pools, Power, Preemption,
+    Price, Series, Site, SiteId, SitePower, Span, Time, Times,
 };
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::{Policy, gridfill};
@@ -27,6 +27,7 @@ use crate::checks::{self, Broken, unsound};
 use crate::codec::Shelf;
 use crate::counts::Counts;
 use crate::mutants::Mutant;
+use crate::notices;
 use crate::offers;
 use crate::people::{self, Promises};
 use crate::put_off::{self, PutOffCheck};
@@ -67,6 +68,8 @@ pub(crate) struct World {
     /// Sites in whose own queues jobs of the market wait.
     in_line: BTreeMap<String, LineSettings>,
     owners_first: BTreeMap<String, OwnersFirst>,
+    /// Sites whose owners get nodes of preemptible jobs back.
+    preemption: BTreeMap<String, Preemption>,
     /// By site: the owners' waiting jobs.
     pub(crate) owners_queues: [Vec<QueuedJob>; 2],
     put_off: PutOffCheck,
@@ -125,7 +128,7 @@ pub(crate) fn sites(pools: &Pools) -> Vec<FakeSite> {
 impl World {
     pub(crate) fn new(seed: u64, mutant: Option<Mutant>) -> World {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
-        let pools = pools(&mut rng);
+        let pools = notices::with_terms(pools(&mut rng), seed);
         let disk = Disk::new(Origin { market: "trial".to_owned(), created: DAWN.0 });
         let rates = Rates::draw(&mut rng);
         let world = World {
@@ -140,6 +143,7 @@ impl World {
             sites: sites(&pools),
             in_line: put_off::in_line(seed),
             owners_first: offers::owners_first(seed),
+            preemption: notices::preemption(seed),
             owners_queues: Default::default(),
             put_off: PutOffCheck::default(),
             perhaps_put_off: None,
@@ -327,6 +331,7 @@ impl World {
             max_refusals: 4,
             in_line: self.in_line.clone(),
             owners_first: self.owners_first.clone(),
+            preemption: self.preemption.clone(),
             ..Settings::default()
         };
         let policy = match state.policy.as_str() {
@@ -513,6 +518,7 @@ impl World {
         checks::money(state)?;
         self.promises.accepted.check(state)?;
         checks::budgets(state)?;
+        notices::check(state, &self.preemption)?;
         if thorough {
             let again = replay(store, &self.shelf, State::empty(Time(0)), 0, u64::MAX);
             let again =
@@ -544,6 +550,8 @@ impl World {
                 self.promises.accepted.decided(live.state())?;
                 let paid = live.state().jobs.values().filter(|job| job.covered > Money(0));
                 self.counts.covered += paid.count() as u64;
+                let told = self.sites.iter().map(|site| site.notified().len() as u64);
+                self.counts.told += told.sum::<u64>();
                 return checks::whole(live.state(), &self.sites, &self.clouded);
             }
         }

@@ -4,7 +4,6 @@
 mod distributions;
 mod owners;
 mod pools;
-mod preemption;
 mod queues;
 mod read;
 #[cfg(test)]

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use tradewind_model::{Cause, Pools, Power, Preemption, Price, Rates, Site, SiteId, SitePower};
 
 use super::pools::{self, Charge};
-use super::{GridFile, distributions, owners, preemption};
+use super::{GridFile, distributions, owners};
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes};
 use crate::input::Input;
 use crate::kind;
 use crate::outages::{self, Among, KnownFrom, Planned, Targets};
 use crate::power::{self, Watts};
+use crate::preemption;
 use crate::scenario::NameLines;
 use crate::value;
 
@@ -134,7 +135,7 @@ impl GridReader {
         let power = power::site(fields, document, notes);
         self.electric |= power.is_some();
         self.power.push(power.unwrap_or_default());
-        self.preemption.push(preemption::read(fields, notes));
+        self.preemption.push(preemption::read(fields, notes).unwrap_or_default());
         self.sites.push(Site { name });
         self.log(fields, id, notes);
     }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::tz::TimeZone;
-use tradewind_model::{Attributes, Money, Performance, Price, SitePower, Span, Times};
+use tradewind_model::{Attributes, Money, Performance, Preemption, Price, SitePower, Span, Times};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
@@ -264,6 +264,8 @@ pub struct Site {
     pub power: SitePower,
     /// Where series of its electricity are read again and again, over HTTP: what is not among `power`.
     pub feeds: BTreeMap<Electricity, String>,
+    /// How the market takes nodes of preemptible jobs back for its owners; `None`: it takes none.
+    pub preemption: Option<Preemption>,
     /// At least one.
     pub pools: Vec<Pool>,
 }

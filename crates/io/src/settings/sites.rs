@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Attribute, Performance, Pools, SitePower, Times};
+use tradewind_model::{Attribute, Performance, Pools, Preemption, SitePower, Standing, Times};
 
 use super::read::{hours, load, text};
 use super::schedule::{LoadRange, Rule, Schedule};
@@ -10,12 +10,13 @@ use super::{Pool, Site, SiteKind, cluster, machine};
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::fields::{DecimalScale, Fields, Notes, PERFORMANCE};
 use crate::power::{self, Electricity, Watts};
+use crate::preemption;
 use crate::scenario::{NameLines, attributes};
 use crate::series;
 use crate::submission::TIMES;
 use crate::value::ValueKind::{Table, Text};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "name",
     "kind",
     "owner",
@@ -28,6 +29,7 @@ const KEYS: [&str; 12] = [
     "watts",
     "carbon",
     "energy_price",
+    "preemption",
 ];
 const POOL: [&str; 7] = ["name", "nodes", "performance", "price", "class", "attributes", "watts"];
 /// What a policy in Python begins with.
@@ -87,9 +89,38 @@ pub(super) fn sites(
         let is_file =
             |key: &&str| matches!(site.get(key).map(|it| &it.kind), Some(Text(_) | Table(_)));
         all.has_files |= ["carbon", "energy_price"].iter().any(is_file);
-        list.push(Site { name, kind, owner, times, survey_timeout, policy, power, feeds, pools });
+        let preemption = preemption(&site, &kind, notes);
+        list.push(Site {
+            name,
+            kind,
+            owner,
+            times,
+            survey_timeout,
+            policy,
+            power,
+            feeds,
+            preemption,
+            pools,
+        });
     }
     all
+}
+
+/// How the market takes nodes of preemptible jobs back for the site's owners.
+fn preemption(site: &Fields<'_, '_>, kind: &SiteKind, notes: &mut Notes<'_>) -> Option<Preemption> {
+    let read = preemption::read(site, notes)?;
+    let (message, hint) = match kind {
+        SiteKind::Slurm(_) if site.text("mode", &mut Notes::new("")) == Some(cluster::OBSERVE) => {
+            ("the market has no jobs at a cluster that is observed", "leave it out")
+        }
+        SiteKind::Slurm(it) | SiteKind::GridEngine(it) if it.owners_queue == Standing::InLine => (
+            "where jobs wait in line with the owners', none gives its nodes back to them",
+            "leave it out, or write `owners_queue = \"behind\"`",
+        ),
+        _ => return Some(read),
+    };
+    notes.error(site.line_of("preemption"), &site.place("preemption"), message.to_owned(), hint);
+    None
 }
 
 /// The site's carbon intensity and price of electricity: kept in the journal, so in bounds.

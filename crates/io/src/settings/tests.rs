@@ -291,7 +291,19 @@ fn a_cluster_is_read_as_it_is_written() {
     let accounts = cluster::Accounts::Same;
     let wanted = cluster::Cluster { accounts, ..cluster::Cluster::default() };
     assert_eq!(bare, SiteKind::GridEngine(Box::new(wanted)));
+    let gives = |line: &str| kind("local", line).unwrap().0.sites.remove(0).preemption;
+    assert_eq!(gives(""), None);
+    let terms = tradewind_model::Preemption { notice: Span(120), discount: 300 };
+    assert_eq!(gives("preemption = { notice = '2m', discount = 0.3 }"), Some(terms));
     for (line, expected) in [
+        (
+            "preemption = { notice = '2m' }\nmode = 'observe'",
+            "no jobs at a cluster that is observed",
+        ),
+        ("preemption = {}\nowners_queue = 'in-line'", "none gives its nodes back to them"),
+        ("preemption = { notice = '2d' }", "site[0].preemption.notice"),
+        ("preemption = { discount = 2 }", "site[0].preemption.discount"),
+        ("preemption = { share = 1 }", "share"),
         ("mode = 'now'", "site[0].mode: unknown value `now`"),
         ("unit = 'cores:0'", "`cores:0` is no unit"),
         ("accounts = 'all'", "site[0].accounts: unknown value `all`"),

@@ -91,6 +91,9 @@ pub struct Job {
     /// Who wants it to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<String>,
+    /// When its nodes go back to their owner, if it was given notice: Unix seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice_until: Option<i64>,
     /// The window that was promised to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub booking: Option<Booking>,
@@ -321,7 +324,7 @@ pub struct Part {
 pub struct HistoryEntry {
     /// The moment, in Unix seconds.
     pub at: i64,
-    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `requeueing`, `over`,
+    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `requeueing`, `notice`, `over`,
     /// `unkept`, `in_line` (it waits in the queue of a site), `kept` and `breached` of an accepted offer; `passed_on`, `arrived`, `came_back`, `taken_in`, `doubted`, `settled` of jobs that go to peers or come from them.
     pub what: String,
     /// More about it.

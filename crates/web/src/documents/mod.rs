@@ -19,6 +19,7 @@ mod peer;
 mod problem;
 mod project;
 mod quote;
+mod reclaim;
 mod report;
 mod session;
 mod shadow;
@@ -58,6 +59,7 @@ pub use project::{
     ProjectList, ProjectMember, SpendingLimits,
 };
 pub use quote::{Basis, Offer, OfferedNodes, QueuePlan, Quotes};
+pub use reclaim::{ReclaimOrder, Reclaimed};
 pub use report::{PeerReport, Report, SiteReport, TogetherReport, UserReport};
 pub use session::{Session, SessionList};
 pub use shadow::{

@@ -283,6 +283,9 @@ impl EventEncoder {
                 let message = Some(format!("by {by}"));
                 (job, Event { message, ..event("requeueing") })
             }
+            Record::Job(JobRecord::NoticeGiven { job, ends, why }) => {
+                (job, Event { time: Some(ends.0), message: Some(why.clone()), ..event("notice") })
+            }
             Record::Peer(PeerRecord::CameBack { job, why, .. }) => {
                 (job, Event { message: Some(why.clone()), ..event("came_back") })
             }
@@ -386,6 +389,7 @@ impl EventEncoder {
             Why::Down(_) => "down",
             Why::Away(_) | Why::AwayLater(_) => "away",
             Why::Withheld(..) => "withheld",
+            Why::Reclaimed(..) => "reclaimed",
             Why::Booked(..) => "booked",
             Why::Queued(..) => "queued",
         };

@@ -88,6 +88,9 @@ fn missing(state: &State, why: &Why, nodes: u32, (start, end): (Time, Time)) -> 
         Why::Withheld(..) => {
             (Kind::Withheld, String::new(), "the owner does not offer these nodes then")
         }
+        Why::Reclaimed(..) => {
+            (Kind::Withheld, String::new(), "the owner has taken these nodes back")
+        }
         Why::Booked(_, number) => {
             let label = job.map_or_else(|| number.to_string(), title);
             (Kind::Booked, label, "a quote was accepted: its nodes are kept free")

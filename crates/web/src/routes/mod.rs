@@ -103,6 +103,7 @@ fn guarded() -> Router<Context> {
         .route("/v1/jobs/{id}/explain", get(advice::explain))
         .route("/v1/sites", get(sites::list))
         .route("/v1/sites/{site}/pools/{pool}/price", put(sites::price))
+        .route("/v1/sites/{site}/reclaim", post(sites::reclaim))
         .route("/v1/accounts", get(accounts::list))
         .route("/v1/accounts/{account}", get(accounts::statement))
         .route("/v1/accounts/{account}/budget", get(accounts::show_budget).put(accounts::budget))

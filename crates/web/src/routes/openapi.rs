@@ -76,7 +76,7 @@ impl Modify for Shared {
     paths(
         submit::submit, jobs::list, jobs::show, jobs::cancel, jobs::hold, jobs::release,
         jobs::requeue, jobs::update,
-        output::output, jobs::wait, advice::explain, sites::list, sites::price, accounts::list,
+        output::output, jobs::wait, advice::explain, sites::list, sites::price, sites::reclaim, accounts::list,
         accounts::statement, accounts::show_budget, accounts::budget, accounts::transfer, projects::list, projects::create, projects::show,
         import::import, import::export, import::used, projects::limit, projects::add, projects::remove, tokens::me, tokens::list, tokens::issue,
         tokens::revoke, tokens::rotate, sessions::list, sessions::end,

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use tradewind_daemon::live::Ask;
-use tradewind_model::PoolId;
+use tradewind_daemon::live::input::Reclaim;
+use tradewind_daemon::live::{Ask, Reply};
+use tradewind_model::{PoolId, Span};
 
 use super::openapi::Refusals;
 use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::context::Context;
-use crate::documents::{PriceChange, SiteList};
+use crate::documents::{PriceChange, ReclaimOrder, Reclaimed, SiteList};
 use crate::extract::{At, Document};
 use crate::failure::{Answer, ErrorResponse};
 use crate::views::{jobs::site_name, sites};
@@ -59,6 +60,39 @@ pub(crate) async fn price(
     }
     context.ask(caller.actor.clone(), Ask::Tariff { pool: id, text }).await?;
     all(&context, &caller).await
+}
+
+/// Takes nodes back from preemptible jobs: the site's owner and administrators may. Free nodes are taken
+/// first, then those of the jobs that started last, after their notice.
+#[utoipa::path(
+    post, path = "/v1/sites/{site}/reclaim", tag = "sites", operation_id = "reclaim_nodes",
+    params(("site" = String, Path, description = "the site")),
+    request_body = ReclaimOrder,
+    responses((status = 200, description = "which jobs are given notice", body = Reclaimed), Refusals),
+)]
+pub(crate) async fn reclaim(
+    State(context): State<Context>,
+    caller: Caller,
+    At(site): At<String>,
+    Document(order): Document<ReclaimOrder>,
+) -> Answer<Json<Reclaimed>> {
+    let length = order.length.map_or(Reclaim::USUAL, Span);
+    let ReclaimOrder { nodes, pool, notice, dry_run, .. } = order;
+    let wanted = Reclaim { site, pool, nodes, notice: notice.map(Span), length };
+    let (jobs, from) = match dry_run {
+        true => {
+            let actor = caller.actor.clone();
+            let plan =
+                context.look(move |live| live.reclaim_plan(live.state().now(), &actor, &wanted));
+            let plan = plan.await??;
+            (plan.jobs, plan.from)
+        }
+        false => match context.ask(caller.actor, Ask::Reclaim(wanted)).await? {
+            Reply::Reclaimed { jobs, from } => (jobs, from),
+            _ => return Err(ErrorResponse::unknown("nothing was taken")),
+        },
+    };
+    Ok(Json(Reclaimed { jobs, from: from.0, until: (from + length).0 }))
 }
 
 /// The table in TOML that the change asks for.

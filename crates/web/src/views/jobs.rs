@@ -95,6 +95,12 @@ pub(crate) fn pool_name(state: &State, pool: PoolId) -> &str {
     &state.market.pools().pool(pool).name
 }
 
+/// When the nodes of a job that runs go back to their owner.
+fn notice_until(job: &Job) -> Option<i64> {
+    let run = job.run().filter(|_| matches!(job.phase(), Phase::Running))?;
+    run.notice.as_ref().map(|notice| notice.ends.0)
+}
+
 /// A job as lists show it.
 pub(crate) fn line(moment: &Moment<'_>, job: &Job) -> documents::Job {
     let (state, status) = (moment.state, moment.status(job));
@@ -125,6 +131,7 @@ pub(crate) fn line(moment: &Moment<'_>, job: &Job) -> documents::Job {
         exit: exit(job.phase()),
         restarts: job.attempt,
         cancelled_by: job.cancelled_by.clone(),
+        notice_until: notice_until(job),
         booking: booking(state, job),
         promise: promises::promise(state, job),
         peer: job.away().map(|away| away.name.clone()),

@@ -260,6 +260,11 @@ fn running(said: &mut StatusSentence, job: &Job) {
         }
         None => said.say("."),
     }
+    if let Some(until) = job.notice_until {
+        said.say(" Notice until ");
+        said.at(until);
+        said.say(": its nodes go back to the owner.");
+    }
     cost(said, job);
 }
 
@@ -405,6 +410,16 @@ pub(super) mod tests {
                     @900 (800 to 1200). What would help: budget changed by 20: it would start \
                     @500, for 3 credits at most.";
         assert_eq!(said(&more, Some(&waits)), (text.to_owned(), false));
+    }
+
+    #[test]
+    fn a_job_that_gives_its_nodes_back_says_until_when_it_has_them() {
+        let told = json!({
+            "state": "RUNNING", "started": 200, "sites": ["alpha"], "cost_so_far": 1.5,
+            "notice_until": 500
+        });
+        let (text, _) = said(&told, None);
+        assert!(text.contains(" Notice until @500: its nodes go back to the owner."), "{text}");
     }
 
     #[test]

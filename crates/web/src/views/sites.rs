@@ -133,7 +133,7 @@ fn pool(state: &State, id: PoolId) -> Pool {
         match why {
             Why::Down(_) | Why::Away(_) => down += nodes,
             Why::Local(..) | Why::Stray(..) | Why::Queued(..) => local += nodes,
-            Why::Withheld(..) => withheld += nodes,
+            Why::Withheld(..) | Why::Reclaimed(..) => withheld += nodes,
             Why::Booked(..) => booked += nodes,
             // It never begins.
             Why::AwayLater(_) => {}

@@ -130,7 +130,9 @@ fn closures(state: &State, now: Time, bins: &Bins, pools: &mut [PoolTrend]) {
         let Some(pool) = pools.get_mut(gone.why.pool().index()) else { continue };
         let sum = match gone.why {
             Why::Local(..) | Why::Stray(..) => &mut pool.owners,
-            Why::Down(_) | Why::Away(_) | Why::Withheld(..) => &mut pool.missing,
+            Why::Down(_) | Why::Away(_) | Why::Withheld(..) | Why::Reclaimed(..) => {
+                &mut pool.missing
+            }
             // Set aside for the market's own jobs, or for jobs that are counted once they start.
             Why::Booked(..) | Why::Queued(..) | Why::AwayLater(_) => continue,
         };

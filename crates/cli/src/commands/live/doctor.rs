@@ -9,8 +9,8 @@ use tradewind_daemon::shadow::ObservedSite;
 use tradewind_daemon::site::{Finding, Verdict};
 use tradewind_daemon::store::Origin;
 use tradewind_io::duration::parse_span;
-use tradewind_io::settings::{JournalStore, Peer, Settings};
-use tradewind_model::{Guard, OwnersFirst};
+use tradewind_io::settings::{JournalStore, Peer, Settings, SiteKind};
+use tradewind_model::{Guard, OwnersFirst, Preemption};
 use tradewind_postgres::{Address, Facts, Postgres};
 use tradewind_web::documents::{Market as MarketDocument, Site, SiteList, SiteState, TokenList};
 
@@ -324,6 +324,8 @@ fn look(
             }
         }
         findings.extend(first.get(&setup.name).map(owners_bound));
+        let terms = settings.sites.iter().find(|site| site.name == setup.name);
+        findings.extend(terms.and_then(|site| Some(gives_back(site.preemption?, &site.kind))));
         let findings = findings.into_iter().map(|it| at_home(it, folder, &scratch.0));
         all.extend(findings.chain(unread).map(|finding| (setup.name.clone(), finding)));
     }
@@ -349,6 +351,31 @@ fn owners_bound(first: &OwnersFirst) -> Finding {
     };
     let what = "waiting jobs of the site's owners".to_owned();
     Finding { what, verdict: Verdict::Good, found, remedy: String::new() }
+}
+
+/// How preemptible jobs give their nodes back at a site.
+fn gives_back(terms: Preemption, kind: &SiteKind) -> Finding {
+    let Preemption { notice, discount } = terms;
+    let told = match kind {
+        SiteKind::GridEngine(_) => "jobs are stopped then, and not told before",
+        SiteKind::Local(_) | SiteKind::Slurm(_) => "jobs are told by a signal, and stopped then",
+    };
+    let found = format!(
+        "owners get nodes of preemptible jobs after {} s of notice; {told}; such a job pays {}.{} % less",
+        notice.0,
+        discount / 10,
+        discount % 10
+    );
+    let (verdict, remedy) = match notice.0 {
+        0 => (
+            Verdict::Warning,
+            "without notice no job can save its state, and none pays for what it loses: give one, as in \
+             `preemption = { notice = \"2m\" }`",
+        ),
+        _ => (Verdict::Good, ""),
+    };
+    let what = "nodes that go back to the site's owners".to_owned();
+    Finding { what, verdict, found, remedy: remedy.to_owned() }
 }
 
 /// Whether a cluster that is only observed can be surveyed: nothing else is tried there.

@@ -143,6 +143,7 @@ fn page(job: &Job) -> String {
     line("home", job.home.as_ref().map(|it| format!("job {} of {}", it.job, it.peer)));
     line("restarts", Some(job.restarts).filter(|it| *it > 0).map(|it| it.to_string()));
     line("cancelled by", job.cancelled_by.clone());
+    line("notice until", job.notice_until.map(moment));
     line("cost so far", Some(format!("{} credits", job.cost_so_far)));
     line("cost at most", job.cost_at_most.map(|most| format!("{most} credits")));
     line("held", Some(format!("{} credits; {} paid", job.held, job.paid)));

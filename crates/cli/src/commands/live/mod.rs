@@ -21,6 +21,7 @@ pub(crate) mod policy;
 pub(crate) mod price;
 pub(crate) mod project;
 pub(crate) mod quote;
+pub(crate) mod reclaim;
 pub(crate) mod report;
 pub(crate) mod shadow;
 pub(crate) mod sites;

@@ -251,6 +251,7 @@ fn allowed(settings: &Settings) -> tradewind_daemon::live::Settings {
         one_account: accounts::alone(settings),
         in_line: sites::in_line(settings),
         owners_first: sites::owners_first(settings),
+        preemption: sites::preemption(settings),
         ..tradewind_daemon::live::Settings::default()
     }
 }

@@ -154,6 +154,7 @@ fn heard(known: Option<Seen>, seen: Seen) -> Seen {
         go: None,
         begun: None,
         held: None,
+        notice: None,
     };
     state.tasks.0.insert(tag(1), task);
     let survey = Survey { tasks: BTreeMap::from([(tag(1), seen)]), ..Survey::default() };

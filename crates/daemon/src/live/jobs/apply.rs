@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Consumption, Demand, Event, JobId, Money, Place, PoolId, Price, Share, SiteId, Span,
+    Command, Consumption, Demand, Event, JobId, Money, Place, Pool, PoolId, Price, Share, SiteId,
+    Span,
 };
 
 use super::{
@@ -59,6 +60,7 @@ impl State {
             R::Recalling { job } => self.recall_tasks(*job),
             R::Cancelling { job, by } => self.cancelling(*job, by),
             R::Requeueing { job, by } => self.requeueing(*job, by),
+            R::NoticeGiven { job, ends, why } => self.notice_given(*job, *ends, why),
             R::Unbegun { tag } => self.jobs.unbegun(tag),
             R::BarrierReached { job, at } => self.gathered(*job, *at),
             R::BarrierTimedOut { job, pool, why } => self.scattered(*job, *pool, why),
@@ -167,7 +169,7 @@ impl State {
             Command::Start { job, place } => {
                 let number = self.jobs.number(*job)?;
                 self.market.apply(&Event::Started { job: *job, place: place.clone() })?;
-                let prices = self.prices(*job, place)?;
+                let prices = self.prices(number, *job, place)?;
                 let parts = self.parts_at(*job, place, &prices)?;
                 self.begin(number, *job, parts)?;
                 self.note(number, Happening::Planned(place.clone()))?;
@@ -178,20 +180,26 @@ impl State {
                 self.over(number, &Finish::Refused(reason.clone()))?;
             }
             Command::Preempt { .. } => {
-                return Err(ApplyError::Other("a live market takes no nodes back"));
+                return Err(ApplyError::Other("a policy takes no nodes back in a live market"));
             }
             Command::Wake { .. } => {}
         }
         Ok(())
     }
 
-    /// What the job pays in each share of its place: what it agreed on, or else the price of now.
-    fn prices(&self, id: JobId, place: &Place) -> Result<Vec<Price>, ApplyError> {
+    /// What the job pays in each share of its place: what it agreed on, or else the price of now, less
+    /// the site's discount if it is preemptible.
+    fn prices(&self, number: u64, id: JobId, place: &Place) -> Result<Vec<Price>, ApplyError> {
         let demand = self.market.demand(id).ok_or(ApplyError::Other("a job without a demand"))?;
-        let agreed = self.market.trade(id);
-        let price = |pool: PoolId| {
-            let agreed = agreed.filter(|trade| trade.pool == pool);
-            agreed.map_or(self.market.pools().pool(pool).price, |trade| trade.price)
+        let (agreed, pools) = (self.market.trade(id), self.market.pools());
+        let is_preemptible = self.jobs.get(&number).is_some_and(Job::is_preemptible);
+        let price = |pool: PoolId| match agreed.filter(|trade| trade.pool == pool) {
+            Some(trade) => trade.price,
+            None if is_preemptible => {
+                let Pool { site, price, .. } = pools.pool(pool);
+                Price(pools.preemption(*site).reduced(price.0))
+            }
+            None => pools.pool(pool).price,
         };
         Ok(place.shares(demand.processors).map(|share| price(share.pool)).collect())
     }
@@ -219,7 +227,7 @@ impl State {
         let id = self.waiting(number)?;
         self.market.apply(&Event::Lined { job: id })?;
         let place = Place::Pool(pool);
-        let prices = self.prices(id, &place)?;
+        let prices = self.prices(number, id, &place)?;
         let parts = self.parts_at(id, &place, &prices)?;
         self.begin(number, id, parts)?;
         self.note(number, Happening::Lined(pool))
@@ -272,6 +280,7 @@ impl State {
             beginning,
             turn: None,
             requeued_by: None,
+            notice: None,
         });
         job.choice = None;
         let (payer, hold) = (job.payer(), job.max());
@@ -314,9 +323,15 @@ impl State {
             self.learn_timeout(number, *pool)?;
         }
         let job = self.job(number)?;
+        let was_told = job.run().is_some_and(|run| run.notice.is_some());
         job.stage = Stage::Waiting(id);
         job.attempt += 1;
-        if let Setback::Capped(..) | Setback::Requeued(_) | Setback::OverBudget = setback {
+        let is_refusal = match setback {
+            Setback::Capped(..) | Setback::Requeued(_) | Setback::OverBudget => false,
+            Setback::Preempted => !was_told,
+            _ => true,
+        };
+        if !is_refusal {
             job.capped = job.capped.saturating_add(1);
         }
         self.note(number, Happening::Setback(setback.clone()))

@@ -81,6 +81,7 @@ impl Job {
     /// Seconds that the part's work ran until `now` or its end, at most its limit.
     pub fn worked(&self, part: &Part, now: Time) -> Span {
         let end = part.exit.as_ref().map_or(now, |(end, _)| *end);
+        let end = self.kept_until().map_or(end, |kept| kept.min(end));
         let used = self.works_since(part).map_or(0, |since| (end - since).0);
         Span(used.clamp(0, part.limit.0))
     }
@@ -89,6 +90,9 @@ impl Job {
     /// so that many short tasks are not free. At most its limit, which is what was held for it.
     pub(in crate::live) fn charged(&self, part: &Part, now: Time, rules: Option<u32>) -> Span {
         let worked = self.worked(part, now);
+        if self.lost_all() {
+            return Span(0);
+        }
         match rules.is_some() && self.works_since(part).is_some() {
             true => Span(worked.0.max(1).min(part.limit.0)),
             false => worked,

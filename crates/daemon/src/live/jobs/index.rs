@@ -42,6 +42,8 @@ pub(in crate::live) struct JobIndex {
     pub(in crate::live) grouped: BTreeSet<u64>,
     /// Jobs that no nodes here suit; some may be gone since.
     pub(in crate::live) nowhere: BTreeSet<u64>,
+    /// Jobs that were given notice, by its end; some may be over since.
+    pub(in crate::live) notices: BTreeSet<(Time, u64)>,
     /// Jobs that are at peers; some may be over since.
     pub(in crate::live) away: BTreeSet<u64>,
 }
@@ -68,6 +70,8 @@ impl JobIndex {
             Phase::Running if job.is_gathering() => self.gathering.extend([number]),
             _ => {}
         }
+        let notice = job.run().and_then(|run| run.notice.as_ref());
+        self.notices.extend(notice.map(|it| (it.ends, number)));
         self.promises.extend(job.open_promise().map(|it| (it.window.start, number)));
         if job.in_window() && job.promise().is_some_and(Promise::is_breached) {
             self.breached.insert(number);

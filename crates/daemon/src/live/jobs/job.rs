@@ -101,6 +101,19 @@ pub struct Run {
     pub turn: Option<Time>,
     /// Who wants it to stop and to wait in the queue again.
     pub requeued_by: Option<String>,
+    /// That it is to leave its nodes to their owner.
+    pub notice: Option<RunNotice>,
+}
+
+/// A job was told to leave its nodes to their owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunNotice {
+    /// When.
+    pub given: Time,
+    /// When it is stopped, if it runs on until then.
+    pub ends: Time,
+    /// For what, in words.
+    pub why: String,
 }
 
 /// How the work of a job's parts begins.
@@ -441,6 +454,8 @@ pub enum Happening {
     Cancelling(String),
     /// It is to stop and to wait in the queue again; who wants it.
     Requeueing(String),
+    /// It was given notice: when it is stopped, and for what.
+    NoticeGiven(Time, String),
     /// It is over.
     Over(Finish),
     /// It goes to the peer of this name.

@@ -208,6 +208,9 @@ impl Live {
         if job.is_gathering() || job.parts().iter().all(|part| part.since.is_none()) {
             return self.never_ran(at, number);
         }
+        if job.gave_way() {
+            return self.preempted(at, number);
+        }
         let is_preempted = |part: &Part| matches!(part.exit, Some((_, Exit::Preempted)));
         if job.parts().iter().any(is_preempted) {
             return self.preempted(at, number);

@@ -29,7 +29,8 @@ use tradewind_model::{JobId, Time};
 use super::ApplyError;
 use crate::site::{Seen, Tag};
 pub use job::{
-    Beginning, Finish, Happening, Job, JobEnd, JobHold, LastStage, Part, Phase, Run, Setback, Stage,
+    Beginning, Finish, Happening, Job, JobEnd, JobHold, LastStage, Part, Phase, Run, RunNotice,
+    Setback, Stage,
 };
 pub use record::JobRecord;
 pub use table::JobTable;

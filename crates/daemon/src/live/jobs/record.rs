@@ -152,6 +152,15 @@ pub enum JobRecord {
         /// Who.
         by: String,
     },
+    /// A preemptible job that has begun was given notice: it is to leave its nodes to its site's owner.
+    NoticeGiven {
+        /// Which.
+        job: u64,
+        /// When it is stopped, if it runs on until then.
+        ends: Time,
+        /// For what, in words.
+        why: String,
+    },
     /// A task that was seen with its nodes is over, and its work never began: it counts as never
     /// run, and costs nothing.
     Unbegun {

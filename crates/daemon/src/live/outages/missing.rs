@@ -24,10 +24,11 @@ impl Live {
         survey: &Survey,
     ) -> Result<(), ApplyError> {
         let mut wanted = self.state.missing(at, site, survey);
+        self.use_reclaimed(at, &wanted)?;
         self.note_limits(site, survey);
         wanted.extend(self.load_to_come(at, site, survey, &wanted)?);
         let here = |why: &Why| {
-            let is_kept = matches!(why, Why::Withheld(..) | Why::Booked(..));
+            let is_kept = matches!(why, Why::Withheld(..) | Why::Booked(..) | Why::Reclaimed(..));
             !is_kept && self.state.site_of(why.pool()) == site
         };
         let known: Vec<Why> =
@@ -198,7 +199,7 @@ fn is_same(at: Time, known: &Outage, seen: &Outage) -> bool {
 }
 
 impl State {
-    pub(super) fn outage_of(&self, why: &Why) -> Option<Outage> {
+    pub(in crate::live) fn outage_of(&self, why: &Why) -> Option<Outage> {
         let id = self.outages.open.get(why)?;
         self.market.closure_state(*id).map(|(what, _)| what)
     }

@@ -43,6 +43,8 @@ pub enum Why {
     /// Owners' jobs that wait at the site are expected to take them. The number tells several such
     /// loads of a pool apart, and means nothing else.
     Queued(PoolId, u32),
+    /// They were given back to the owner at this moment, whose jobs may take them.
+    Reclaimed(PoolId, Time),
     /// The site is not counted on: nodes that are in use there now will not be free afterwards. It
     /// is announced, and never begins.
     AwayLater(PoolId),
@@ -58,6 +60,7 @@ impl Why {
             | Why::Away(pool)
             | Why::AwayLater(pool)
             | Why::Withheld(pool, _)
+            | Why::Reclaimed(pool, _)
             | Why::Booked(pool, _)
             | Why::Queued(pool, _) => *pool,
         }

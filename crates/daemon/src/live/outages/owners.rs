@@ -16,7 +16,7 @@ use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, SiteR
 
 use super::Why;
 use super::bound::{Bound, SurveyedQueue};
-use super::lined::Owners;
+use super::lined::{JoinedLine, Owners};
 use crate::live::near::is_near;
 use crate::live::state::{Happening, Job, Phase, State};
 use crate::live::{ApplyError, Live};
@@ -92,11 +92,12 @@ impl Live {
     ) -> Result<BTreeMap<Why, Outage>, ApplyError> {
         let (groups, waiting) = jobs_of(at, &self.state.pools_of(site), survey);
         let line = self.line_at(at, site, survey, Owners { groups: &groups, waiting });
+        self.give_way_to(at, site, (survey, missing), &line)?;
         let pools = self.state.market.pools();
         let ahead = owners::Survey {
             now: at,
             pools: groups.pools.iter().map(|&id| (id, pools.pool(id).nodes)).collect(),
-            taken: self.state.taken_at(at, site, missing),
+            taken: self.state.taken_at(at, site, missing, &BTreeSet::new()),
             waiting: line.waiting.clone(),
         };
         let rule = self.rule_of(site, survey);
@@ -131,6 +132,30 @@ impl Live {
         self.expect_turns(at, turns)?;
         let load = load.iter().map(outage);
         Ok(self.state.with_names(at, site, load))
+    }
+}
+
+impl Live {
+    /// Preemptible jobs give their nodes back where an owner's job of the queue waits for them.
+    fn give_way_to(
+        &mut self,
+        at: Time,
+        site: SiteId,
+        (survey, missing): (&Survey, &BTreeMap<Why, Outage>),
+        line: &JoinedLine,
+    ) -> Result<(), ApplyError> {
+        if self.preemption_at(site).is_none() {
+            return Ok(());
+        }
+        let pools = self.state.pools_of(site).into_iter();
+        let ahead = owners::Survey {
+            now: at,
+            pools: pools.map(|id| (id, self.state.market.pools().pool(id).nodes)).collect(),
+            taken: self.state.taken_at(at, site, missing, &self.state.leaving_at(site)),
+            waiting: line.waiting.clone(),
+        };
+        let rule = self.rule_of(site, survey);
+        self.give_way(at, site, ahead, rule)
     }
 }
 
@@ -261,15 +286,24 @@ impl State {
 
     /// What the site's manager cannot give to waiting jobs: what is `missing`, the market's tasks
     /// that have begun, and windows that the site keeps free. A task that has not begun has no
-    /// nodes yet, as far as the manager is concerned: owners' jobs come first.
-    fn taken_at(&self, at: Time, site: SiteId, missing: &BTreeMap<Why, Outage>) -> Vec<Taken> {
+    /// nodes yet, as far as the manager is concerned: owners' jobs come first. As if the jobs
+    /// that are `leaving` had left.
+    fn taken_at(
+        &self,
+        at: Time,
+        site: SiteId,
+        missing: &BTreeMap<Why, Outage>,
+        leaving: &BTreeSet<u64>,
+    ) -> Vec<Taken> {
         let share = |what: &Outage| tradewind_model::Share { pool: what.pool, nodes: what.nodes };
         let gone = missing.values();
         let mut taken: Vec<Taken> = gone
             .map(|what| Taken { share: share(what), from: what.from, until: what.until, memory: 0 })
             .collect();
         for running in self.market.running() {
-            let job = self.jobs.numbers.get(&running.job).and_then(|number| self.jobs.get(number));
+            let number =
+                self.jobs.numbers.get(&running.job).filter(|number| !leaving.contains(number));
+            let job = number.and_then(|number| self.jobs.get(number));
             taken.extend(job.into_iter().flat_map(|job| self.begun_at(at, site, job)));
         }
         let booked = self.jobs_with_windows().filter(|job| !job.is_unkept(site));
@@ -295,7 +329,9 @@ impl State {
         here.filter(|part| part.exit.is_none()).filter_map(move |part| {
             let since = part.since?;
             let share = tradewind_model::Share { pool: part.pool, nodes: part.nodes };
-            let until = expected_end_by_limit(since + part.limit, at);
+            let limit = since + part.limit;
+            let ends = job.run().and_then(|run| run.notice.as_ref()).map_or(limit, |it| it.ends);
+            let until = expected_end_by_limit(limit.min(ends), at);
             Some(Taken { share, from: since, until, memory: 0 })
         })
     }

@@ -31,6 +31,8 @@ pub struct Task {
     pub begun: Option<Time>,
     /// Since when its site's manager holds it, and the manager's word for that.
     pub held: Option<(Time, String)>,
+    /// When its nodes are taken back, as long as its site has not been told.
+    pub notice: Option<Time>,
 }
 
 impl Task {
@@ -111,6 +113,11 @@ pub enum TaskRecord {
         /// Which.
         tag: Tag,
     },
+    /// A site was told that the task's nodes are taken back, and has passed it on if it can.
+    Notified {
+        /// Which.
+        tag: Tag,
+    },
     /// A site has forgotten a task that is over.
     Forgot {
         /// Which.
@@ -157,6 +164,7 @@ impl Tasks {
                 task.held = why.clone().map(|why| (since, why));
             }
             TaskRecord::Went { tag } => self.task(tag)?.go = None,
+            TaskRecord::Notified { tag } => self.task(tag)?.notice = None,
             TaskRecord::Forgot { tag } => drop(self.0.remove(tag).ok_or_else(|| missing(tag))?),
         }
         Ok(())
@@ -186,7 +194,8 @@ impl Tasks {
         let (wanted, known) = (TaskGoal::Run, TaskReport::Nothing);
         for (part, tag) in job.parts().iter().zip(job.tags(market)) {
             let (pool, known) = (part.pool, known.clone());
-            self.0.insert(tag, Task { pool, wanted, known, go: None, begun: None, held: None });
+            let (go, begun, held, notice) = (None, None, None, None);
+            self.0.insert(tag, Task { pool, wanted, known, go, begun, held, notice });
         }
     }
 
@@ -213,6 +222,15 @@ impl Tasks {
     /// The tasks of the job's present attempt are removed: no site knows of them.
     pub(super) fn drop_all(&mut self, market: &str, job: &Job) {
         job.tags(market).for_each(|tag| drop(self.0.remove(&tag)));
+    }
+
+    /// The tasks of the job's present attempt are to hear that their nodes are taken back.
+    pub(super) fn notify(&mut self, market: &str, job: &Job, ends: Time) {
+        for tag in job.tags(market) {
+            if let Some(task) = self.0.get_mut(&tag).filter(|task| !task.is_over()) {
+                task.notice = Some(ends);
+            }
+        }
     }
 
     /// The tasks of the job's present attempt are to begin their work at this moment.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tradewind_io::submission::signal::Warning;
 use tradewind_model::{PoolId, SiteId};
 
 use crate::live::state::{Job, Part, Phase, State, Task, TaskGoal, TaskReport};
@@ -21,6 +22,8 @@ pub struct Instruction {
     pub order: Option<Box<Order>>,
     /// When its work is to begin, and what it gets to know of the others.
     pub go: Option<Box<Go>>,
+    /// The signal that its job has named, where it is to be told something.
+    pub signal: Option<Warning>,
 }
 
 impl Instruction {
@@ -29,7 +32,7 @@ impl Instruction {
         match self.act {
             Act::Submit => self.order.is_some(),
             Act::Forget => true,
-            Act::Go | Act::Withdraw | Act::Recall => false,
+            Act::Go | Act::Notify | Act::Withdraw | Act::Recall => false,
         }
     }
 
@@ -58,6 +61,7 @@ impl Instruction {
         match self.act {
             Act::Submit => self.order.as_ref().map_or_else(nothing, |order| site.submit(order)),
             Act::Go => self.go.as_ref().map_or_else(nothing, |go| site.go(&self.tag, go)),
+            Act::Notify => site.notify(&self.tag, self.signal),
             Act::Withdraw => site.withdraw(&self.tag),
             Act::Recall => site.recall(&self.tag),
             Act::Forget => site.forget(&self.tag),
@@ -76,14 +80,18 @@ impl Live {
     }
 
     fn instruction(&self, tag: &Tag, task: &Task, act: Act) -> Option<Instruction> {
-        let (mut order, mut go) = (None, None);
+        let (mut order, mut go, mut signal) = (None, None, None);
         match act {
             Act::Submit => order = Some(Box::new(self.order(tag)?)),
             Act::Go => go = Some(Box::new(self.state.go(tag, task)?)),
+            Act::Notify => {
+                let job = self.state.jobs.get(&tag.job)?;
+                signal = Warning::among(&job.options_of(tag.part as usize));
+            }
             Act::Withdraw | Act::Recall | Act::Forget => {}
         }
         let site = self.state.site_of(task.pool);
-        Some(Instruction { site, tag: tag.clone(), act, order, go })
+        Some(Instruction { site, tag: tag.clone(), act, order, go, signal })
     }
 
     fn order(&self, tag: &Tag) -> Option<Order> {
@@ -119,6 +127,7 @@ fn act(task: &Task) -> Option<Act> {
         (TaskGoal::Stop, _) => Some(Act::Withdraw),
         (TaskGoal::Run, TaskReport::Nothing) => Some(Act::Submit),
         (TaskGoal::Run, _) if task.go.is_some() => Some(Act::Go),
+        (TaskGoal::Run, _) if task.notice.is_some() => Some(Act::Notify),
         (TaskGoal::Run, _) => None,
     }
 }

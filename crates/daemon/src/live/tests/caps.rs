@@ -80,7 +80,7 @@ impl Manager {
                 self.tasks.insert(tag.clone(), seen);
             }
             Act::Forget => drop(self.tasks.remove(tag)),
-            Act::Withdraw | Act::Recall | Act::Go => {}
+            Act::Withdraw | Act::Recall | Act::Go | Act::Notify => {}
         }
         Ok(())
     }

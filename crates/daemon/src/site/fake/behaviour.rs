@@ -26,6 +26,8 @@ pub enum Temper {
     Meek,
     /// It has to be killed, some seconds later.
     Stubborn,
+    /// It stops at once; told that its nodes are taken back, it ends with code 1 shortly after.
+    Saving,
 }
 
 /// A command that runs for so long on the fake site and ends with this code.
@@ -66,6 +68,9 @@ pub(super) fn of(order: &Order) -> Behaviour {
         Some("run") => plain(number(1).unwrap_or(1), Exit::Code(small(2))),
         Some("die") => plain(0, Exit::Signal(small(1))),
         Some("stubborn") => Behaviour { temper: Temper::Stubborn, ..plain(60, Exit::Code(0)) },
+        Some("save") => {
+            Behaviour { temper: Temper::Saving, ..plain(number(1).unwrap_or(1), Exit::Code(0)) }
+        }
         Some("say") => {
             let length = Span(number(2).unwrap_or(0).max(0));
             Behaviour { length, ..saying(words.get(1).cloned().unwrap_or_default()) }

@@ -14,6 +14,8 @@ use crate::site::{
 
 /// From a friendly signal to the other.
 pub(super) const GRACE: Span = Span(5);
+/// What a task needs to save its state.
+const SAVING: Span = Span(3);
 
 /// A task that is not over.
 #[derive(Debug, Clone)]
@@ -79,6 +81,8 @@ pub(super) struct FakeCluster {
     pub(super) asides: Vec<Aside>,
     /// Tasks that are held while they wait, and for how long that may be.
     pub(super) held: BTreeMap<Tag, Span>,
+    /// Tasks that were told while they ran that their nodes are taken back, and when.
+    pub(super) notified: BTreeMap<Tag, Time>,
     next: u64,
     /// Tags in the history.
     pub(super) begun: BTreeSet<Tag>,
@@ -100,6 +104,7 @@ impl FakeCluster {
             queue: Vec::new(),
             asides: Vec::new(),
             held: BTreeMap::new(),
+            notified: BTreeMap::new(),
             next: 0,
             begun: BTreeSet::new(),
             history: Vec::new(),
@@ -336,6 +341,19 @@ impl FakeCluster {
                     running.exit = Exit::Withdrawn;
                 }
             }
+        }
+        self.happen();
+    }
+
+    /// Its work hears that its nodes are taken back: one that saves its state ends by itself shortly after.
+    pub(super) fn notify(&mut self, tag: &Tag) {
+        let now = self.now;
+        let Some(task) = self.live.get_mut(tag) else { return };
+        let is_saving = task.behaviour.temper == Temper::Saving;
+        let Some(running) = task.running.as_mut().filter(|it| it.began.is_some()) else { return };
+        self.notified.entry(tag.clone()).or_insert(now);
+        if is_saving && now + SAVING < running.end {
+            (running.end, running.exit) = (now + SAVING, Exit::Code(1));
         }
         self.happen();
     }

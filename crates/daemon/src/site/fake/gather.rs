@@ -73,7 +73,7 @@ impl FakeCluster {
         let behaviour = &task.behaviour;
         let (end, exit) = match (behaviour.length > task.limit, behaviour.temper) {
             (false, _) => (now + behaviour.length, behaviour.exit.clone()),
-            (true, Temper::Meek) => (now + task.limit, Exit::TimeLimit),
+            (true, Temper::Meek | Temper::Saving) => (now + task.limit, Exit::TimeLimit),
             (true, Temper::Stubborn) => (now + task.limit + GRACE, Exit::TimeLimit),
         };
         self.says.insert(tag.clone(), behaviour.says.clone());

@@ -12,6 +12,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use tradewind_io::submission::signal::Warning;
 use tradewind_model::{Span, Time};
 
 pub use self::behaviour::{Behaviour, Temper, work, work_of};
@@ -90,6 +91,7 @@ enum Request {
     Recall(Tag),
     Forget(Tag),
     Go(Tag, Go),
+    Notify(Tag),
 }
 
 /// The site. A clone is a world of its own.
@@ -176,6 +178,11 @@ impl FakeSite {
         self.cluster.preempt(tag);
     }
 
+    /// Tasks that were told that their nodes are taken back, and when for the first time.
+    pub fn notified(&self) -> &BTreeMap<Tag, Time> {
+        &self.cluster.notified
+    }
+
     /// All tasks that are held may start again.
     pub fn release(&mut self) {
         self.cluster.held.clear();
@@ -240,6 +247,10 @@ impl FakeSite {
             }
             Request::Go(tag, go) => {
                 self.cluster.go(tag, go);
+                Ok(())
+            }
+            Request::Notify(tag) => {
+                self.cluster.notify(tag);
                 Ok(())
             }
             Request::Forget(tag) if self.cluster.forget(tag) => Ok(()),
@@ -310,6 +321,10 @@ impl Site for FakeSite {
 
     fn go(&mut self, tag: &Tag, go: &Go) -> Result<(), SiteError> {
         self.ask(Request::Go(tag.clone(), go.clone()))
+    }
+
+    fn notify(&mut self, tag: &Tag, _: Option<Warning>) -> Result<(), SiteError> {
+        self.ask(Request::Notify(tag.clone()))
     }
 
     fn set_aside(

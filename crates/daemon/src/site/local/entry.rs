@@ -246,6 +246,16 @@ impl Entry {
         Ok(())
     }
 
+    /// Has its work told that its nodes are taken back.
+    pub(super) fn notify(&mut self) -> io::Result<()> {
+        if self.is_ended() || self.has_ended()? {
+            return Ok(());
+        }
+        std::fs::write(self.folder.path(Folder::NOTIFIED), b"")?;
+        self.wake();
+        Ok(())
+    }
+
     /// Sees to it that it never starts; `false`: it has begun, and runs on. The record of its
     /// beginning can be made once only, by its supervisor or here.
     pub(super) fn recall(&mut self) -> io::Result<bool> {

@@ -19,6 +19,7 @@
 //! | `tasks/TAG/go.json` | made once: when it need not wait any more, and its variables |
 //! | `tasks/TAG/started.json` | first process and its birth, and when |
 //! | `tasks/TAG/withdrawn` | it is to stop, or never to start |
+//! | `tasks/TAG/notified` | its work is to hear that its nodes are taken back |
 //! | `tasks/TAG/ended.json` | how and when it ended; none of its processes is left |
 //! | `gone` | a line for each tag that must not run again and has no folder |
 //! | `ends` | a line for each of the last such tasks whose work ran: how it ended |
@@ -58,6 +59,7 @@ use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
+use tradewind_io::submission::signal::Warning;
 use tradewind_model::{Span, Time};
 
 use self::accounts::TaskAccount;
@@ -478,6 +480,12 @@ impl Site for Local {
         let Some(entry) = self.entries.get_mut(tag) else { return Ok(()) };
         let go = records::GoRecord { at: go.at.0, variables: go.variables.clone() };
         entry.go(&go).map_err(|error| unknown(&error))
+    }
+
+    /// Its sheet has the signal.
+    fn notify(&mut self, tag: &Tag, _: Option<Warning>) -> Result<(), SiteError> {
+        let Some(entry) = self.entries.get_mut(tag) else { return Ok(()) };
+        entry.notify().map_err(|error| unknown(&error))
     }
 
     fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {

@@ -201,6 +201,8 @@ impl Folder {
     pub(super) const ENDED: &'static str = "ended.json";
     /// The script, if it is one.
     pub(super) const SCRIPT: &'static str = "script";
+    /// Empty; it is there when the task is to hear that its nodes are taken back.
+    pub(super) const NOTIFIED: &'static str = "notified";
     /// Empty; it is there when the task is withdrawn.
     pub(super) const WITHDRAWN: &'static str = "withdrawn";
     /// A pipe on which the supervisor listens.

@@ -316,6 +316,7 @@ fn watch(
         limit,
         grace: Duration::from_millis(sheet.grace),
         warning: sheet.warning.map(|it| (warned_at(limit, began, it.before), it)),
+        notice: Some(sheet.warning.map_or((Signal::TERM.as_raw(), To::Group), signal_of)),
     };
     let (ending, cause) = match reaper {
         Ok(_) => wait_for(folder, &mut task, events, due),
@@ -363,15 +364,36 @@ struct Due {
     grace: Duration,
     /// The signal before the limit.
     warning: Option<(Instant, Warned)>,
+    /// The signal when its nodes are taken back, until it was sent.
+    notice: Option<(i32, To)>,
+}
+
+/// What a warning sends, and to whom.
+fn signal_of(it: Warned) -> (i32, To) {
+    (it.signal, if it.to_first { To::First } else { To::Others })
 }
 
 impl Due {
     /// Sends the signal before the limit, once its time has come; until when there is nothing to do.
     fn warn(&mut self, task: &mut SupervisedTask) -> Instant {
         if let Some((_, it)) = self.warning.take_if(|(at, _)| *at <= Instant::now()) {
-            task.send(it.signal, if it.to_first { To::First } else { To::Others });
+            let (signal, to) = signal_of(it);
+            task.send(signal, to);
         }
         self.warning.map_or(self.limit, |(at, _)| at.min(self.limit))
+    }
+}
+
+impl Due {
+    /// Sends the signal of the notice once, if it was given.
+    fn notify(&mut self, folder: &Folder, task: &mut SupervisedTask) {
+        if folder.has(Folder::NOTIFIED)
+            && let Some((signal, to)) = self.notice.take()
+        {
+            task.send(signal, to);
+            // A stopped process would not get it.
+            task.send(Signal::CONT.as_raw(), To::Group);
+        }
     }
 }
 
@@ -397,6 +419,9 @@ fn wait_for(
     loop {
         if cause.is_none() {
             next = due.warn(task);
+            if is_woken {
+                due.notify(folder, task);
+            }
             if is_woken && folder.has(Folder::WITHDRAWN) {
                 cause = Some(Cause::Withdrawn);
             } else if Instant::now() >= limit {

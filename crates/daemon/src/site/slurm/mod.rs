@@ -37,6 +37,7 @@ use std::io;
 use std::sync::Arc;
 
 use tradewind_io::settings::cluster::{Accounts, NodeUnit};
+use tradewind_io::submission::signal::{Receiver, Warning};
 use tradewind_model::Time;
 
 #[cfg(test)]
@@ -396,6 +397,34 @@ impl Manager for Controller {
         let id = job.id.to_string();
         let call = Call::by(Who::User(&ticket.account), &["scancel", &id]).order();
         base.tool.must(&call).map(|_| ())
+    }
+
+    /// To the script or to its steps, as the job says; else to both: `--full` would tell the script twice.
+    fn notify(
+        &self,
+        base: &Base,
+        ticket: &Ticket,
+        job: &SlurmJob,
+        signal: Option<Warning>,
+    ) -> Result<(), SiteError> {
+        const SIGTERM: i32 = 15;
+        let id = job.id.to_string();
+        let number = format!("--signal={}", signal.map_or(SIGTERM, |it| it.number));
+        let to_script = ["scancel", &number, "--batch", &id];
+        let to_steps = ["scancel", &number, &id];
+        let send = |words: &[&str]| {
+            base.tool.must(&Call::by(Who::User(&ticket.account), words).order()).map(|_| ())
+        };
+        match signal.map(|it| it.to) {
+            Some(Receiver::Script) => send(&to_script),
+            Some(Receiver::Steps) => send(&to_steps),
+            None => {
+                send(&to_script)?;
+                // It may have no steps.
+                let _ = send(&to_steps);
+                Ok(())
+            }
+        }
     }
 
     fn release(&self, base: &Base, ticket: &Ticket, job: &SlurmJob) -> Result<(), SiteError> {

@@ -33,6 +33,7 @@
 
 mod ahead;
 mod delays;
+mod giving;
 mod guard;
 mod load;
 mod queue;
@@ -46,6 +47,7 @@ use tradewind_model::{Guard, JobId, PoolId, Span, Time};
 use super::backfill::Depth;
 use super::local::QueueOrder;
 pub use delays::{DelayChange, Delays, JobDelay, close};
+pub use giving::{MAX_CANDIDATES, giving_way};
 pub use load::{MAX_STEPS, future_load};
 pub use queue::{SiteQueue, SiteQueueEntry};
 pub use survey::{

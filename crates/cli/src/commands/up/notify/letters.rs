@@ -56,7 +56,8 @@ impl Letters {
         market: &Handle,
         notices: &[&Notice],
     ) -> Result<Vec<Mail>, EngineStopped> {
-        let due = |it: &&&Notice| ["running", "over", "breached"].contains(&it.kind.as_str());
+        let due =
+            |it: &&&Notice| ["running", "over", "breached", "notice"].contains(&it.kind.as_str());
         let due: Vec<&Notice> = notices.iter().filter(due).copied().collect();
         let jobs: Vec<u64> = due.iter().filter_map(|it| it.job).collect();
         if jobs.is_empty() {
@@ -79,6 +80,7 @@ impl Letters {
                 let told = self.began.insert(facts.job, facts.attempt);
                 (facts.wants.begin && told != Some(facts.attempt), "RUNNING")
             }
+            "notice" => (facts.wants.fail, "NOTICE"),
             "breached" => (facts.wants.fail, "OFFER NOT KEPT"),
             _ => {
                 self.began.remove(&facts.job);
@@ -104,8 +106,10 @@ impl Letters {
         lines.extend(reason.clone().map(|it| ("Reason", it)));
         lines.extend((!facts.pools.is_empty()).then(|| ("Where", facts.pools.join(", "))));
         lines.push(("Submitted", time(facts.submitted)));
-        let started = if over { facts.started } else { event.time.or(facts.started) };
+        let is_notice = event.kind == "notice";
+        let started = if over || is_notice { facts.started } else { event.time.or(facts.started) };
         lines.extend(started.map(|it| ("Started", time(it))));
+        lines.extend(event.time.filter(|_| is_notice).map(|it| ("Nodes until", time(it))));
         if over {
             lines.push(("Ended", time(event.at)));
             lines.push(("Paid", format!("{} credits", facts.paid)));

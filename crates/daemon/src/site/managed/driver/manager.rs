@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use tradewind_io::submission::signal::Warning;
 use tradewind_model::Time;
 
 use super::base::Base;
@@ -329,6 +330,22 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
         ticket: &Ticket,
         job: Option<&Self::Job>,
     ) -> Result<(), SiteError>;
+
+    /// Tells the ticket's job, which has its nodes, that they are taken back: by this signal, or by
+    /// `SIGTERM` if its job named none.
+    ///
+    /// # Errors
+    /// If it does not answer, or cannot tell jobs anything.
+    fn notify(
+        &self,
+        base: &Base,
+        ticket: &Ticket,
+        job: &Self::Job,
+        signal: Option<Warning>,
+    ) -> Result<(), SiteError> {
+        let _ = (base, job, signal);
+        Err(SiteError::Refused(format!("{} cannot be told anything by its manager", ticket.tag)))
+    }
 
     /// Releases a job that was submitted on hold; only for managers with `is_held` tickets.
     ///

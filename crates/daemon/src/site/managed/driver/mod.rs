@@ -38,6 +38,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tradewind_io::submission::signal::Warning;
+
 pub(in crate::site) use self::base::{Base, USER};
 pub use self::base::{ManagedSettings, Ownership};
 pub(in crate::site) use self::manager::Manager;
@@ -234,6 +236,10 @@ impl<M: Manager> Site for Driver<M> {
             Some(ticket) => self.base.spool(ticket).go(tag, go),
             None => Ok(()),
         }
+    }
+
+    fn notify(&mut self, tag: &Tag, signal: Option<Warning>) -> Result<(), SiteError> {
+        self.tell(tag, signal)
     }
 
     fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {

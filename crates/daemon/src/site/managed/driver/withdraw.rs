@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use super::base::unwritten;
 use super::manager::{Manager, ManagerJob};
 use super::{Driver, find};
+use tradewind_io::submission::signal::Warning;
+
 use crate::site::local::records::now;
 use crate::site::managed::spool::RecallOutcome;
-use crate::site::managed::tickets::TicketEnd;
+use crate::site::managed::tickets::{Ticket, TicketEnd};
 use crate::site::{Exit, SiteError, Tag};
 
 /// A task that has just begun writes that down within some milliseconds; files may be seen later.
@@ -42,6 +44,19 @@ impl<M: Manager> Driver<M> {
                 self.await_word(tag);
                 self.claim_or_stop(tag)
             }
+        }
+    }
+
+    /// As [`Site::notify`](crate::site::Site::notify) says.
+    pub(super) fn tell(&mut self, tag: &Tag, signal: Option<Warning>) -> Result<(), SiteError> {
+        let runs = |ticket: &&Ticket| ticket.ended.is_none() && !ticket.is_forgotten;
+        if self.base.tickets.get(tag).filter(runs).is_none() {
+            return Ok(());
+        }
+        let job = self.job_to_cancel(tag)?;
+        match (job.filter(ManagerJob::holds_nodes), self.base.tickets.get(tag)) {
+            (Some(job), Some(ticket)) => self.manager.notify(&self.base, ticket, &job, signal),
+            _ => Ok(()),
         }
     }
 

@@ -10,13 +10,14 @@ const DISCOUNT: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000 };
 /// The longest notice: a day.
 const NOTICE: std::ops::RangeInclusive<i64> = 0..=86_400;
 
-/// Reads it; without it there is neither notice nor discount.
-pub(super) fn read(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Preemption {
-    let Some(value) = fields.get("preemption") else { return Preemption::default() };
+/// Reads it, if the site says how it takes nodes back.
+pub(crate) fn read(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Preemption> {
+    let value = fields.get("preemption")?;
     let Some(fields) = Fields::of(value, fields.place("preemption"), &KEYS, notes) else {
-        return Preemption::default();
+        return Some(Preemption::default());
     };
     let notice = fields.span("notice", NOTICE, notes).unwrap_or(Span::ZERO);
     let discount = fields.scaled("discount", &DISCOUNT, notes);
-    Preemption { notice, discount: discount.and_then(|it| u32::try_from(it).ok()).unwrap_or(0) }
+    let discount = discount.and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
+    Some(Preemption { notice, discount })
 }
