@@ -186,14 +186,23 @@ fn what_cannot_be_honoured_is_refused_by_its_name() {
         ("sbatch", &["missing.sh"], "missing.sh"),
         ("sbatch", &[], "batch script is empty"),
         ("squeue", &["--steps"], "--steps"),
-        ("squeue", &["-o", "%y"], "y"),
+        ("squeue", &["-o", "%!"], "Invalid job format specification: !"),
+        ("squeue", &["-O", "bogus"], "Invalid job format specification: bogus"),
+        ("squeue", &["-t", "NONSENSE"], "Invalid job state specified: NONSENSE"),
         ("squeue", &["-j", "77"], "Invalid job id specified"),
         ("sacct", &["-o", "Nonsense"], "Invalid field requested: \"Nonsense\""),
         ("sacct", &["-S", "sometime"], "Invalid time specification: sometime"),
-        ("scancel", &["77"], "Kill job error on job id 77: Invalid job id specified"),
+        ("scancel", &["abc"], "Invalid job id specified: abc"),
         ("scancel", &[], "No job identification provided"),
         ("scancel", &["--signal=USR1", "1"], "USR1"),
-        ("scontrol", &["update", "JobId=1", "Nice=5"], "update cannot be honoured"),
+        (
+            "scontrol",
+            &["update", "JobId=1", "Bogus=5"],
+            "Update of this parameter is not supported",
+        ),
+        ("scontrol", &["update", "JobId=1"], "No changes specified"),
+        ("scontrol", &["update", "TimeLimit=5"], "No valid entity in update command"),
+        ("scontrol", &["update", "JobId=77", "TimeLimit=5"], "Invalid job id specified for job 77"),
         ("scontrol", &["requeuehold", "1"], "requeuehold cannot be honoured"),
         ("scontrol", &["reboot"], "invalid keyword: reboot"),
         ("sinfo", &["-N"], "-N"),
@@ -202,8 +211,62 @@ fn what_cannot_be_honoured_is_refused_by_its_name() {
     ] {
         let said = stage.refusal(name, words);
         assert!(said.contains(part), "{name} {words:?}: {said}");
-        assert!(said.starts_with(&format!("{name}: error: ")), "{said}");
+        // As Slurm has it: these two say nothing of themselves.
+        let is_bare = name == "scontrol" || said.starts_with("slurm_load_jobs error: ");
+        assert_eq!(said.starts_with(&format!("{name}: error: ")), !is_bare, "{said}");
     }
+    assert_eq!(stage.run("sbatch", &["--nonsense", "--wrap", "true"]).status.code(), Some(255));
+    assert_eq!(stage.run("sbatch", &["--time=abc", "--wrap", "true"]).status.code(), Some(255));
+    assert_eq!(stage.run("sbatch", &["-N99", "--wrap", "true"]).status.code(), Some(1));
+    let unknown = stage.run("scancel", &["77"]);
+    assert_eq!((unknown.status.code(), unknown.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
+fn a_job_that_waits_is_updated() {
+    let stage = Stage::new();
+    for name in ["first", "second"] {
+        stage.text("sbatch", &["--hold", "--time=10", "-J", name, "--wrap", "true"]);
+    }
+    let shown = |format: &str, job: &str| stage.text("squeue", &["-h", "-j", job, "-o", format]);
+    stage.text("scontrol", &["update", "JobId=1", "TimeLimit=20", "Name=other", "NumNodes=2"]);
+    assert_eq!(shown("%j %l %D %T", "1"), "other 20:00 2 PENDING\n");
+    stage.text("scontrol", &["update", "jobid=1,2", "TimeLimit=+5"]);
+    assert_eq!(shown("%l", "1,2"), "25:00\n15:00\n");
+    stage.text("scontrol", &["update", "JobId=2", "Dependency=afterok:1", "Comment=why", "Nice=7"]);
+    assert_eq!(shown("%E %k %y", "2"), "afterok:1 why 7\n");
+    stage.text("scontrol", &["update", "JobId=2", "Dependency=", "Comment="]);
+    assert_eq!(shown("%E %k", "2"), "(null) (null)\n");
+    let mut update = Command::new(PROGRAM);
+    update.args(["update", "2", "--time=1:30", "--job-name=mine", "--state"]);
+    assert!(update.arg(stage.path("state")).status().unwrap().success());
+    assert_eq!(shown("%j %l", "2"), "mine 1:30\n");
+    let too_many = stage.run("scontrol", &["update", "JobId=2", "NumNodes=99"]);
+    let said = String::from_utf8(too_many.stderr).unwrap();
+    assert!(too_many.status.code() == Some(1) && said.contains("99"), "{said}");
+    stage.text("scontrol", &["release", "1"]);
+    let begun = Instant::now();
+    while shown("%T", "1") != "COMPLETED\n" && !shown("%T", "1").is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", stage.text("squeue", &[]));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let over = stage.run("scontrol", &["update", "JobId=1", "TimeLimit=1"]);
+    let said = String::from_utf8(over.stderr).unwrap();
+    assert!(over.status.code() == Some(1) && said.contains("is over"), "{said}");
+}
+
+#[test]
+fn the_account_on_this_machine_is_the_caller() {
+    let stage = Stage::new();
+    stage.text("sbatch", &["--hold", "--wrap", "true"]);
+    let listed = |user: &str| {
+        let mut command = stage.command("squeue", &["-h", "-o", "%i", "-u", user]);
+        String::from_utf8(command.env("USER", "eve").output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(
+        (listed("eve"), listed("admin"), listed("bob")),
+        ("1\n".into(), "1\n".into(), String::new())
+    );
 }
 
 #[test]

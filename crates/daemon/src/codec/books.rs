@@ -232,6 +232,7 @@ choice!(Happening {
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
     "doubted" => Doubted(peer, why), "settled-by-hand" => SettledByHand(outcome, by),
     "kept" => Kept, "breached" => Breached(why), "requeueing" => Requeueing(by),
+    "updated" => Updated(by),
 });
 object!(Task { pool, wanted, known, go, begun, held });
 object!(Choice { at, policy, others, left_out });

@@ -45,6 +45,7 @@ choice!(JobRecord {
     "settled" => Settled { job },
     "cancelling" => Cancelling { job, by },
     "requeueing" => Requeueing { job, by },
+    "updated" => Updated { job, submission, by },
     "ended" => Ended { job, finish },
     "dropped" => Dropped { job },
     "redacted" => Redacted { job, last, hash },

@@ -39,6 +39,8 @@ pub(crate) struct Counts {
     pub(crate) forecasts: u64,
     /// Jobs that ran and were requeued.
     pub(crate) requeued: u64,
+    /// Changes of jobs that wait.
+    pub(crate) updated: u64,
     /// Times that an owner's job was put off for longer than any before.
     pub(crate) put_off: u64,
 }
@@ -63,6 +65,7 @@ impl std::ops::AddAssign for Counts {
         self.turns += more.turns;
         self.forecasts += more.forecasts;
         self.requeued += more.requeued;
+        self.updated += more.updated;
         self.put_off += more.put_off;
     }
 }
@@ -101,6 +104,7 @@ impl World {
             Record::Job(JobRecord::Stopping { job } | JobRecord::Cancelling { job, .. }) => {
                 self.promises.stopped.insert(*job);
             }
+            Record::Job(JobRecord::Updated { .. }) => self.counts.updated += 1,
             Record::Job(JobRecord::Requeueing { job, .. }) => {
                 self.promises.stopped.insert(*job);
                 self.promises.requeued.insert(*job);

@@ -84,6 +84,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         turns,
         forecasts,
         requeued,
+        updated,
         put_off,
         grouped: _,
     } = counts;
@@ -99,6 +100,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && turns > worlds / 4
         && forecasts > worlds
         && requeued > worlds / 20
+        && updated > worlds / 20
         && put_off > worlds / 10;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;

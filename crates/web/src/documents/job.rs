@@ -245,11 +245,18 @@ pub struct Promise {
     pub covered: Option<Credits>,
 }
 
-/// What a user chooses for a job that accepted an offer.
+/// What a user changes of a job that waits, or chooses for one that accepted an offer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"on_breach": "hold"}))]
+#[schema(example = json!({"options": [["--time", "20"]]}))]
 pub struct JobUpdate {
+    /// Words of each option of a submission that says something else from now on: its name, and its
+    /// value; one with nothing behind `=` takes away what was said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<Vec<String>>,
+    /// The user's time zone, as in `Europe/Oslo`: for moments such as `16:00`; UTC if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
     /// What happens if the offer is not kept: `requeue`, `cancel` or `hold`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_breach: Option<String>,

@@ -283,6 +283,10 @@ impl EventEncoder {
                 let message = Some(format!("by {by}"));
                 (job, Event { message, ..event("requeueing") })
             }
+            Record::Job(JobRecord::Updated { job, by, .. }) => {
+                let message = Some(format!("by {by}"));
+                (job, Event { message, ..event("updated") })
+            }
             Record::Peer(PeerRecord::CameBack { job, why, .. }) => {
                 (job, Event { message: Some(why.clone()), ..event("came_back") })
             }

@@ -59,6 +59,7 @@ impl State {
             R::Recalling { job } => self.recall_tasks(*job),
             R::Cancelling { job, by } => self.cancelling(*job, by),
             R::Requeueing { job, by } => self.requeueing(*job, by),
+            R::Updated { job, submission, by } => self.update(*job, submission, by),
             R::Unbegun { tag } => self.jobs.unbegun(tag),
             R::BarrierReached { job, at } => self.gathered(*job, *at),
             R::BarrierTimedOut { job, pool, why } => self.scattered(*job, *pool, why),

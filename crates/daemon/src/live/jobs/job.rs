@@ -441,6 +441,8 @@ pub enum Happening {
     Cancelling(String),
     /// It is to stop and to wait in the queue again; who wants it.
     Requeueing(String),
+    /// Its user has changed it; who.
+    Updated(String),
     /// It is over.
     Over(Finish),
     /// It goes to the peer of this name.
