@@ -320,7 +320,7 @@ pub struct Part {
 pub struct HistoryEntry {
     /// The moment, in Unix seconds.
     pub at: i64,
-    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `requeueing`, `over`,
+    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `requeueing`, `updated`, `over`,
     /// `unkept`, `in_line` (it waits in the queue of a site), `kept` and `breached` of an accepted offer; `passed_on`, `arrived`, `came_back`, `taken_in`, `doubted`, `settled` of jobs that go to peers or come from them.
     pub what: String,
     /// More about it.
