@@ -248,7 +248,7 @@ impl SelectedJob {
 
 /// Users of the market have no numbers: the caller's own is that of the account.
 fn user_id(user: &str) -> String {
-    match std::env::var("USER").is_ok_and(|account| account == user) {
+    match super::squeue::accounts().iter().any(|account| account == user) {
         true => rustix::process::getuid().as_raw().to_string(),
         false => "N/A".to_owned(),
     }

@@ -116,6 +116,14 @@ impl Live {
         };
         let changed = change.of(&job.submission).map_err(invalid)?;
         self.may_be_asked(at, (actor, &job.user), &changed, None)?;
+        if changed.terms.budget.is_some_and(|budget| budget < job.paid) {
+            let message = format!("job {number} has paid {} already", job.paid);
+            return Err(Refusal::new(
+                RefusalKind::Invalid,
+                message,
+                "a budget is for all of its runs",
+            ));
+        }
         if self.waits_for_itself(job, &changed) {
             let message = format!("job {number} would wait for itself");
             return Err(Refusal::new(RefusalKind::Invalid, message, "see `after` of these jobs"));

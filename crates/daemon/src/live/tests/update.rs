@@ -130,3 +130,19 @@ fn the_same_submission_again_is_the_same_job_whatever_was_changed_since() {
     let refusal = stage.asked(later(3), ana(), ask(&Submission { work, ..held })).unwrap_err();
     assert_eq!(refusal.kind, RefusalKind::Conflict);
 }
+
+#[test]
+fn a_budget_is_no_less_than_what_the_job_has_paid() {
+    let mut stage = Stage::new();
+    stage.submit(DAY, Submission { on_lost: OnLost::Hold, ..job(2, 60) }).unwrap();
+    let order = stage.orders().remove(0);
+    let lost = ended(later(1), later(11), Exit::NodeFailed);
+    stage.survey(later(12), order.site.0, vec![(order.tag, lost)], &[]);
+    assert_eq!(stage.phase(1), Phase::Held(&JobHold::Lost));
+    let paid = stage.live.state().jobs[&1].paid;
+    assert!(paid > Money::ZERO);
+    let refusal = changed(&mut stage, later(13), 1, &["--budget=1"]).unwrap_err();
+    assert_eq!(refusal.message, format!("job 1 has paid {paid} already"));
+    changed(&mut stage, later(14), 1, &["--budget=1000"]).unwrap();
+    assert_eq!(stage.phase(1), Phase::Held(&JobHold::Lost));
+}
