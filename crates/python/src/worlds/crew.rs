@@ -1,5 +1,5 @@
 //! Threads that step worlds: they and the caller take lanes of worlds until none is left. A thread
-//! that has no processor takes none, and nobody waits for it.
+//! that has no processor takes none, and is not waited for.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ const LANES_EACH: usize = 4;
 /// What all threads share.
 struct Shared {
     lanes: Vec<Mutex<Lane>>,
-    /// The next lane that nobody has taken; all are taken from their number on.
+    /// The next lane that is not taken; from their number on all are.
     next: AtomicUsize,
     /// Lanes on which all is done.
     done: AtomicUsize,
