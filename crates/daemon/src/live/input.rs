@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradewind_io::submission::change::Change;
+use tradewind_io::submission::change::SubmissionChange;
 use tradewind_io::submission::{OnBreach, Submission};
 use tradewind_model::{Money, PoolId, Power, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
@@ -159,7 +159,7 @@ pub enum Ask {
         /// Which.
         job: u64,
         /// How.
-        change: Box<Change>,
+        change: Box<SubmissionChange>,
     },
     /// To choose for a job that accepted an offer.
     Update {

@@ -11,7 +11,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Booking, Happening, Phase, Quote, TaskGoal};
 use tradewind_daemon::live::{Ask, Input, Live, Reply, State, Unknown};
 use tradewind_daemon::site::fake;
-use tradewind_io::submission::change::Change;
+use tradewind_io::submission::change::SubmissionChange;
 use tradewind_io::submission::script::{self, Around};
 use tradewind_io::submission::{
     Array, Conditions, Dependency, Gather, OnBreach, OnLost, Submission, Surroundings, TimeLimit,
@@ -186,7 +186,7 @@ fn changed(rng: &mut Pcg64Mcg, live: &Live) -> (Actor, Ask) {
     let (given, _) = script::command_line(&words).unwrap();
     let (zone, variables) = (jiff::tz::TimeZone::UTC, BTreeMap::new());
     let around = Around { now: live.state().now(), zone: &zone, variables: &variables };
-    let change = Box::new(Change::read(&given, &around).unwrap());
+    let change = Box::new(SubmissionChange::read(&given, &around).unwrap());
     (administrator(), Ask::Change { job, change })
 }
 

@@ -46,19 +46,19 @@ const NEEDED: [&str; 3] = ["job-name", "nodes", "time"];
 
 /// A change of a job that waits. An option without a value (`--deadline=`) takes what was said away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct SubmissionChange {
     /// Places in the list.
     options: Vec<usize>,
     /// A submission with these options, for nothing in particular.
     values: Box<Submission>,
 }
 
-impl Change {
+impl SubmissionChange {
     /// Reads options as a submission has them.
     ///
     /// # Errors
     /// All that is wrong with them, and options of a submission that cannot be changed.
-    pub fn read(given: &[Given], around: &Around<'_>) -> Result<Change, Diagnostics> {
+    pub fn read(given: &[Given], around: &Around<'_>) -> Result<SubmissionChange, Diagnostics> {
         let mut problems = Diagnostics::default();
         let mut options = Vec::new();
         let mut kept = Vec::new();
@@ -86,9 +86,9 @@ impl Change {
         }
         let nothing = Some(Work::Command(vec!["true".to_owned()]));
         match script::parse("update", nothing, &kept, around) {
-            Ok((values, _)) => {
-                problems.finish(Some(Change { options, values: Box::new(values) })).map(|it| it.0)
-            }
+            Ok((values, _)) => problems
+                .finish(Some(SubmissionChange { options, values: Box::new(values) }))
+                .map(|it| it.0),
             Err(more) => {
                 problems.extend(more.iter().cloned());
                 Err(problems)
@@ -155,12 +155,15 @@ mod tests {
     use super::super::{Dependency, OnLost, When};
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Change, Diagnostics> {
+    fn read(words: &[&str]) -> Result<SubmissionChange, Diagnostics> {
         let words: Vec<String> = words.iter().map(|&it| it.to_owned()).collect();
         let (given, rest) = script::command_line(&words)?;
         assert!(rest.is_empty());
         let (zone, variables) = (TimeZone::UTC, BTreeMap::new());
-        Change::read(&given, &Around { now: Time(1_000), zone: &zone, variables: &variables })
+        SubmissionChange::read(
+            &given,
+            &Around { now: Time(1_000), zone: &zone, variables: &variables },
+        )
     }
 
     fn job() -> Submission {

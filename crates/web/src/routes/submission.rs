@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tradewind_daemon::live::{Usage, check_environment};
 use tradewind_io::input::Input;
-use tradewind_io::submission::change::Change;
+use tradewind_io::submission::change::SubmissionChange;
 use tradewind_io::submission::script::{self, Around, Given};
 use tradewind_io::submission::{Submission, Work, document};
 
@@ -123,8 +123,11 @@ fn zone(name: Option<String>) -> Answer<TimeZone> {
 }
 
 /// What a user changes of a job that waits.
-pub(super) fn change(options: Vec<Vec<String>>, time_zone: Option<String>) -> Answer<Change> {
+pub(super) fn change(
+    options: Vec<Vec<String>>,
+    time_zone: Option<String>,
+) -> Answer<SubmissionChange> {
     let given = given(options, "write each option with its value")?;
     let (zone, variables) = (zone(time_zone)?, BTreeMap::new());
-    Ok(Change::read(&given, &Around { now: now(), zone: &zone, variables: &variables })?)
+    Ok(SubmissionChange::read(&given, &Around { now: now(), zone: &zone, variables: &variables })?)
 }

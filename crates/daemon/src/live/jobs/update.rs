@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tradewind_io::submission::change::Change;
+use tradewind_io::submission::change::SubmissionChange;
 use tradewind_io::submission::{Submission, Surroundings};
 use tradewind_model::Time;
 
@@ -61,7 +61,7 @@ impl Live {
         at: Time,
         actor: &Actor,
         number: u64,
-        change: &Change,
+        change: &SubmissionChange,
     ) -> StepResult {
         let submission = match self.changed(at, actor, number, change) {
             Ok(submission) => Arc::new(redact::bare(&submission)),
@@ -91,7 +91,7 @@ impl Live {
         at: Time,
         actor: &Actor,
         number: u64,
-        change: &Change,
+        change: &SubmissionChange,
     ) -> Result<Submission, Refusal> {
         let phase = self.find(actor, number)?;
         let again = "cancel it, and submit it again";

@@ -1,6 +1,6 @@
 //! Jobs that wait, and that their users change.
 
-use tradewind_io::submission::change::Change;
+use tradewind_io::submission::change::SubmissionChange;
 use tradewind_io::submission::script::{self, Around};
 use tradewind_io::submission::{Array, When};
 
@@ -12,7 +12,7 @@ fn changed(stage: &mut Stage, at: Time, job: u64, words: &[&str]) -> Result<Repl
     let (given, _) = script::command_line(&words).unwrap();
     let (zone, variables) = (jiff::tz::TimeZone::UTC, BTreeMap::new());
     let around = Around { now: at, zone: &zone, variables: &variables };
-    let change = Box::new(Change::read(&given, &around).unwrap());
+    let change = Box::new(SubmissionChange::read(&given, &around).unwrap());
     stage.asked(at, ana(), Ask::Change { job, change })
 }
 
