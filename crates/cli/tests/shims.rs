@@ -105,6 +105,7 @@ fn a_job_from_submission_to_accounting() {
                   until squeue -h -j $SLURM_JOB_ID -t R | grep -q .; do sleep 0.1; done\n\
                   squeue -h -j $SLURM_JOB_ID -o '%i|%T|%D'\n\
                   srun -n 3 -o step-%j-%t sh -c 'echo $SLURM_PROCID of $SLURM_NTASKS on $SLURM_NODEID'\n\
+                  srun -N 1 -n 1 sh -c 'kill -USR2 $PPID; sleep 0.2; echo signals are for tasks'\n\
                   srun -N 1 sh -c 'exit 5'\n";
     stage.write("pair.sh", script);
     // Jobs do not see the state folder: variables name the market.
@@ -115,7 +116,7 @@ fn a_job_from_submission_to_accounting() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "Submitted batch job 1\n");
     assert_eq!(output.status.code(), Some(5), "that of the job");
     let folder = stage.folder.path().canonicalize().unwrap();
-    let said = format!("job 1 of 2 in {}\n1|RUNNING|2\n", folder.display());
+    let said = format!("job 1 of 2 in {}\n1|RUNNING|2\nsignals are for tasks\n", folder.display());
     assert_eq!(stage.read("slurm-1.out"), said);
     let steps = ["0", "1", "2"].map(|task| stage.read(&format!("step-1-{task}")));
     assert_eq!(steps, ["0 of 3 on 0\n", "1 of 3 on 0\n", "2 of 3 on 1\n"]);
