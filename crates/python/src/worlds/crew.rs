@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use pyo3::buffer::{Element, PyBuffer};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tradewind_sim::Run;
 use tradewind_sim::workload::Workload;
@@ -236,14 +235,8 @@ impl Crew {
         to: &PyBuffer<T>,
         of: impl Fn(&Lane) -> &Vec<T>,
     ) -> PyResult<()> {
-        let wrong = || PyValueError::new_err("an array is not one for these worlds");
-        let mut rest = to.as_mut_slice(py).ok_or_else(wrong)?;
-        for (_, lane) in self.lanes() {
-            let from = of(&lane);
-            let (part, behind) = rest.split_at_checked(from.len()).ok_or_else(wrong)?;
-            part.iter().zip(from).for_each(|(cell, value)| cell.set(*value));
-            rest = behind;
-        }
-        if rest.is_empty() { Ok(()) } else { Err(wrong()) }
+        let mut all = Vec::with_capacity(to.item_count());
+        self.lanes().for_each(|(_, lane)| all.extend_from_slice(of(&lane)));
+        to.copy_from_slice(py, &all)
     }
 }
