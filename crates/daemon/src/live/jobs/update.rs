@@ -93,24 +93,15 @@ impl Live {
         number: u64,
         change: &SubmissionChange,
     ) -> Result<Submission, Refusal> {
-        let phase = self.find(actor, number)?;
-        let again = "cancel it, and submit it again";
-        let conflict = |what: &str, hint: &str| {
-            let message = format!("job {number} {what}: it cannot be changed");
-            Err(Refusal::new(RefusalKind::Conflict, message, hint))
+        self.may_change(actor, number)?;
+        let Some(job) = self.state.jobs.get(&number) else {
+            return Err(Refusal::new(
+                RefusalKind::Unknown,
+                format!("there is no job {number}"),
+                "",
+            ));
         };
-        let Some(job) = self.state.jobs.get(&number) else { return conflict("is gone", "") };
-        match phase {
-            Phase::Over(_) => return conflict("is over", ""),
-            Phase::Running => return conflict("has its nodes", again),
-            Phase::Handing | Phase::Away => return conflict("is at a peer", again),
-            _ if job.origin.is_some() => {
-                return conflict("came from a peer", "change it where it was submitted");
-            }
-            Phase::Held(JobHold::Booked) => return conflict("has an accepted offer", again),
-            _ if self.state.is_check(number) => return conflict("checks a peer", ""),
-            Phase::Held(_) | Phase::Waiting => {}
-        }
+        let again = "cancel it, and submit it again";
         let invalid = |(message, hint): (String, &str)| {
             Refusal::new(RefusalKind::Invalid, message, hint.to_owned())
         };
@@ -134,6 +125,26 @@ impl Live {
             return Err(Refusal::new(RefusalKind::Conflict, message, again));
         }
         Ok(changed)
+    }
+
+    /// Whether the job waits here and is its user's own to change.
+    fn may_change(&self, actor: &Actor, number: u64) -> Result<(), Refusal> {
+        let phase = self.find(actor, number)?;
+        let again = "cancel it, and submit it again";
+        let conflict = |what: &str, hint: &str| {
+            let message = format!("job {number} {what}: it cannot be changed");
+            Err(Refusal::new(RefusalKind::Conflict, message, hint))
+        };
+        let is_guest = self.state.jobs.get(&number).is_some_and(|job| job.origin.is_some());
+        match phase {
+            Phase::Over(_) => conflict("is over", ""),
+            Phase::Running => conflict("has its nodes", again),
+            Phase::Handing | Phase::Away => conflict("is at a peer", again),
+            _ if is_guest => conflict("came from a peer", "change it where it was submitted"),
+            Phase::Held(JobHold::Booked) => conflict("has an accepted offer", again),
+            _ if self.state.is_check(number) => conflict("checks a peer", ""),
+            Phase::Held(_) | Phase::Waiting => Ok(()),
+        }
     }
 
     /// Whether the jobs of the array are as many different ones as may be. Linear in its jobs.
