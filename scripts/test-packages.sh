@@ -51,9 +51,28 @@ image() {
     echo "ok: umoci unpacks the image"
 }
 
+# part NAME: a section of the Apptainer recipe.
+part() {
+    awk -v name="%$1" '/^%/ { inside = $1 == name; next } inside' "$out/apptainer.def"
+}
+
+# recipe: Debian has no Apptainer, so what the recipe says is done without it: it names the image, and
+# in the image's files (below) its environment is set, its test passes and its command runs.
+recipe() {
+    local from
+    from=$(sed -n 's/^From: //p' "$out/apptainer.def")
+    grep -q '^Bootstrap: oci-archive$' "$out/apptainer.def" && [ -e "$out/$from" ] ||
+        { echo "FAIL: the recipe names $from, which is not there" >&2; exit 1; }
+    for name in runscript test; do
+        { echo '#!/bin/sh -e'; part environment; part "$name"; } >"$out/$name.sh"
+        chmod 755 "$out/$name.sh"
+    done
+}
+
 bare_debian
 twice
 image
+recipe
 scratch=$(mktemp -d)
 cgroups=$scratch/cgroups
 # done_with: the control groups of the systemd that was tried, and what was mounted.
@@ -72,6 +91,7 @@ if mount -t cgroup2 cgroup2 "$cgroups" 2>/dev/null && mkdir "$cgroups/tradewind-
     echo $$ >"$cgroups/tradewind-$$/cgroup.procs"
 fi
 export TRADEWIND_BARE=$bare TRADEWIND_OUT=$PWD/$out TRADEWIND_SCRATCH=$scratch/system
+install -m 644 examples/batch.toml "$out"
 install -m 755 scripts/release/bare.sh scripts/release/market.sh scripts/release/service.sh "$out"
 # Mounts, processes and network of their own: what is started in there ends with the command.
 unshare --mount --pid --net --fork --kill-child --propagation private bash -c '
@@ -95,7 +115,11 @@ image=$TRADEWIND_OUT/image/rootfs
 enter "$image"
 chroot --userspec=8460:8460 "$image" /usr/bin/env -i PATH=/usr/bin XDG_STATE_HOME=/var/lib \
     /tmp/packages/market.sh /usr/bin/tradewind /var/lib/tradewind
-echo "ok: the image runs a market as its own account"'
+echo "ok: the image runs a market as its own account"
+for words in test.sh "runscript.sh plan /tmp/packages/batch.toml"; do
+    chroot --userspec=8460:8460 "$image" /usr/bin/env -i PATH=/usr/bin sh -c "/tmp/packages/$words" >/dev/null
+done
+echo "ok: in the image the test and the command of the Apptainer recipe run"'
 
 # The same under a systemd of its own. Output goes to a file, since it has no terminal.
 mountpoint --quiet "$cgroups" || { echo "NOT TESTED: the service: control groups of version 2 cannot be mounted" >&2; exit 75; }
@@ -123,4 +147,5 @@ exec chroot "$root" /usr/bin/env -i container=other /usr/lib/systemd/systemd --u
 grep -v '^DONE$' "$out/service.log" || true
 tail -n 1 "$out/service.log" | grep -q '^DONE$' || { cat "$out/systemd.log" >&2; exit 1; }
 rm -f "$out/service.log" "$out/systemd.log"
-rm -rf "$out/image" "$out/oci" "$out/bare.sh" "$out/market.sh" "$out/service.sh" "$out/umoci.log"
+rm -rf "$out/image" "$out/oci" "$out/bare.sh" "$out/market.sh" "$out/service.sh" "$out/umoci.log" \
+    "$out/test.sh" "$out/runscript.sh" "$out/batch.toml"

@@ -60,7 +60,7 @@ pub(crate) fn job_of(ask: &Ask) -> Option<(u64, &'static str)> {
         Ask::Hold { job } => Some((*job, "held")),
         Ask::Release { job } => Some((*job, "released")),
         Ask::Requeue { job } => Some((*job, "requeued")),
-        Ask::Update { job, .. } => Some((*job, "updated")),
+        Ask::Change { job, .. } | Ask::Update { job, .. } => Some((*job, "updated")),
         _ => None,
     }
 }

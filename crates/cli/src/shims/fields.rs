@@ -16,7 +16,9 @@ pub(super) enum Field {
     Cluster,
     Command,
     Comment,
+    CpusPerTask,
     Cost,
+    Deadline,
     Dependency,
     Elapsed,
     ElapsedSeconds,
@@ -29,29 +31,52 @@ pub(super) enum Field {
     LimitMinutes,
     Memory,
     Name,
+    Nice,
     Nodes,
     NodeList,
     NodesOrReason,
     Partition,
+    Pending,
+    PendingSeconds,
     Priority,
     Processors,
+    ProcessorSeconds,
     ProcessorTime,
     Qos,
     Reason,
+    Requeue,
     Restarts,
     Start,
     State,
     StateShort,
+    Stdin,
     Stdout,
     Stderr,
     Submit,
     Tasks,
     TimeLeft,
     TimeUsed,
+    Tres,
     User,
+    UserId,
     WorkDir,
+    /// The account, or `(null)`, as in lists of jobs.
+    ListedAccount,
+    /// The comment, or `(null)`, as in lists of jobs.
+    ListedComment,
     /// Known to Slurm and not to the market: empty, or what Slurm prints for "none".
     Nothing(&'static str),
+}
+
+impl Field {
+    /// As `squeue` has it, which writes `(null)` where `sacct` writes nothing.
+    pub(super) fn listed(self) -> Field {
+        match self {
+            Field::Account => Field::ListedAccount,
+            Field::Comment => Field::ListedComment,
+            other => other,
+        }
+    }
 }
 
 impl SelectedJob {
@@ -66,6 +91,10 @@ impl SelectedJob {
             Field::Cluster => none_if_empty(&job.sites.join(","), "tradewind"),
             Field::Command => self.command(),
             Field::Comment => self.text("comment"),
+            Field::CpusPerTask => self.asked["cpus_per_task"].as_i64().unwrap_or(1).to_string(),
+            Field::Deadline => moment_or(self.asked["deadline"].as_i64(), "N/A"),
+            Field::ListedAccount => none_if_empty(self.account(), "(null)"),
+            Field::ListedComment => none_if_empty(&self.text("comment"), "(null)"),
             Field::Cost => job.cost_so_far.to_string(),
             Field::Dependency => none_if_empty(&self.dependency(), "(null)"),
             Field::Elapsed => clock(self.used()),
@@ -84,10 +113,18 @@ impl SelectedJob {
             }
             Field::Memory => self.passed("mem").unwrap_or_default(),
             Field::Name => job.name.clone(),
+            Field::Nice => (-self.asked["priority"].as_i64().unwrap_or(0)).to_string(),
             Field::Nodes => job.nodes.to_string(),
             Field::NodeList => hostlist::fold(&self.nodes()),
             Field::NodesOrReason => self.nodes_or_reason(),
             Field::Partition => self.partition(),
+            Field::Pending => clock(self.pending()),
+            Field::PendingSeconds => self.pending().to_string(),
+            Field::ProcessorSeconds => (self.used() * self.processors()).to_string(),
+            Field::Requeue => u8::from(self.asked["on_lost"] == "rerun").to_string(),
+            Field::Stdin => none_if_empty(&self.file("input"), "/dev/null"),
+            Field::Tres => format!("cpu={},node={}", self.processors(), job.nodes),
+            Field::UserId => user_id(&job.user),
             Field::Priority => self.asked["priority"].as_i64().unwrap_or(0).to_string(),
             Field::Processors => self.processors().to_string(),
             Field::ProcessorTime => clock(self.used() * self.processors()),
@@ -147,6 +184,12 @@ impl SelectedJob {
         self.job.started.map_or(0, |began| (until - began).max(0))
     }
 
+    /// Seconds that it has waited.
+    fn pending(&self) -> i64 {
+        let until = self.job.started.or(self.job.ended).unwrap_or_else(words::now);
+        (until - self.job.submitted).max(0)
+    }
+
     /// Its time limit in seconds, where it runs or as it was asked for.
     pub(super) fn limit(&self) -> Option<i64> {
         let of_parts = self.job.parts.iter().map(|it| it.limit).max();
@@ -200,6 +243,14 @@ impl SelectedJob {
             ("PENDING", reason) => format!("({})", reason.as_deref().unwrap_or("None")),
             _ => hostlist::fold(&self.nodes()),
         }
+    }
+}
+
+/// Users of the market have no numbers: the caller's own is that of the account.
+fn user_id(user: &str) -> String {
+    match super::squeue::accounts().iter().any(|account| account == user) {
+        true => rustix::process::getuid().as_raw().to_string(),
+        false => "N/A".to_owned(),
     }
 }
 

@@ -19,6 +19,7 @@ mod sacctmgr;
 mod sbatch;
 mod scancel;
 mod scontrol;
+mod scontrol_update;
 mod select;
 mod selected;
 mod sinfo;
@@ -82,7 +83,7 @@ fn ended(name: &str, outcome: Outcome) -> ExitCode {
     }
 }
 
-/// Slurm's commands end with 1, whatever is wrong.
+/// Slurm's commands end with 1, but `sbatch` with 255 if its options are wrong.
 fn failed(name: &str, failure: &Failure) -> ExitCode {
     for problem in &failure.problems {
         error(name, &problem.message);
@@ -90,15 +91,20 @@ fn failed(name: &str, failure: &Failure) -> ExitCode {
             error(name, hint);
         }
     }
-    match failure.exit {
-        Exit::Ok => ExitCode::SUCCESS,
+    match (failure.exit, name) {
+        (Exit::Ok, _) => ExitCode::SUCCESS,
+        (Exit::Usage | Exit::Data, "sbatch") => ExitCode::from(255),
         _ => ExitCode::FAILURE,
     }
 }
 
-/// A line as Slurm's commands print it.
+/// A line as Slurm's commands print it: `scontrol` does not name itself, and what the controller says
+/// stands alone.
 fn error(name: &str, message: &str) {
-    let _ = writeln!(anstream::stderr(), "{name}: error: {message}");
+    let _ = match name == "scontrol" || message.starts_with("slurm_") {
+        true => writeln!(anstream::stderr(), "{message}"),
+        false => writeln!(anstream::stderr(), "{name}: error: {message}"),
+    };
 }
 
 /// A line as Slurm's commands print it.

@@ -8,7 +8,7 @@ use super::job_name::JobName;
 use super::moments::moment;
 use super::select::Wanted;
 use super::selected::SelectedJob;
-use super::squeue::{me, state_names};
+use super::squeue::{me, state_names, users};
 use super::{args, json};
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
@@ -149,7 +149,7 @@ fn wanted(args: &Args, market: &Market, named: &[JobName]) -> Result<Wanted, Fai
         all if all.is_empty() => String::new(),
         all => of_market(&state_names(&all)?),
     };
-    let mut users = args::list(&args.user);
+    let mut users = users(market, &args.user)?;
     if users.is_empty() && named.is_empty() && !args.allusers {
         users.push(me(market)?);
     }

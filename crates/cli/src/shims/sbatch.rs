@@ -41,12 +41,14 @@ pub(super) fn run(words: &[String]) -> Outcome {
     let (manner, given) = manner(given);
     let submission = read(rest, given, &manner)?;
     let place = MarketArgs::of_variables();
-    let market = Market::open(&place)?;
+    // Only options that are wrong have an exit code of their own.
+    let refused = |failure| Failure { exit: Exit::Negative, ..failure };
+    let market = Market::open(&place).map_err(refused)?;
     let body = document::value(&submission);
     if manner.test_only {
-        return test(&market, &body, &submission);
+        return test(&market, &body, &submission).map_err(refused);
     }
-    let sent = market.submit(&body, &client::new_key())?;
+    let sent = market.submit(&body, &client::new_key()).map_err(refused)?;
     let Submitted { jobs, warnings } = sent.read()?;
     if !manner.quiet {
         warnings.iter().for_each(|it| warning("sbatch", it));
@@ -161,7 +163,8 @@ fn work(rest: &[String], wrapped: bool) -> Result<(String, Option<Work>), Failur
         None if wrapped => return Ok(("wrap".to_owned(), None)),
         None => ("stdin", from_input()?, Vec::new()),
         Some((first, rest)) => {
-            let text = tradewind_io::input::read(first)?.text()?.to_owned();
+            let unreadable = |_| refused(format!("Unable to open file {first}"));
+            let text = tradewind_io::input::read(first).map_err(unreadable)?.text()?.to_owned();
             (first.as_str(), text, rest.to_vec())
         }
     };

@@ -3,7 +3,7 @@
 use super::job_name::JobName;
 use super::select::{Wanted, jobs_of};
 use super::selected::SelectedJob;
-use super::squeue::{me, state_names};
+use super::squeue::{me, state_names, users};
 use super::{args, error, refused};
 use crate::client::{Market, MarketArgs, words};
 use crate::exit::{Exit, Failure, Outcome};
@@ -53,9 +53,13 @@ pub(super) fn run(words: &[String]) -> Outcome {
     let mut rows = Vec::new();
     for name in &named {
         let found = jobs_of(&market, name)?;
-        if found.is_empty() {
-            unknown(name, args.quiet);
-            exit = Exit::Negative;
+        // As Slurm 24.11 has it, that is no error.
+        if found.is_empty() && args.verbose {
+            let number = name.number;
+            error(
+                "scancel",
+                &format!("Kill job error on job id {number}: Invalid job id specified"),
+            );
         }
         rows.extend(found.into_iter().map(SelectedJob::new));
     }
@@ -83,16 +87,9 @@ fn check_signal(signal: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-fn unknown(name: &JobName, quiet: bool) {
-    if !quiet {
-        let number = name.number;
-        error("scancel", &format!("Kill job error on job id {number}: Invalid job id specified"));
-    }
-}
-
 /// Jobs by what they are, and whether anything was said of that.
 fn wanted(args: &Args, market: &Market) -> Result<(Wanted, bool), Failure> {
-    let mut users = args::list(&args.user);
+    let mut users = users(market, &args.user)?;
     if args.me {
         users.push(me(market)?);
     }

@@ -8,9 +8,9 @@ use super::fields::{Field, moment_or};
 use super::job_name::JobName;
 use super::select::{Wanted, jobs_of};
 use super::selected::SelectedJob;
-use super::{SPOKEN, error, hostlist, json, refused, sinfo};
+use super::{SPOKEN, error, hostlist, json, refused, scontrol_update, sinfo};
 use crate::client::words;
-use crate::client::{Market, MarketArgs};
+use crate::client::{Market, MarketArgs, Sent};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 
@@ -27,10 +27,7 @@ pub(super) fn run(given: &[String]) -> Outcome {
         ["show", what, ref rest @ ..] => show(what, rest, manner),
         ["hold" | "uhold", ref jobs @ ..] => each(&market()?, jobs, "hold"),
         ["release", ref jobs @ ..] => each(&market()?, jobs, "release"),
-        ["update", ..] => Err(refused(
-            "update cannot be honoured: cancel the job and submit it again; offers are updated by \
-             `tradewind update`",
-        )),
+        ["update", ref settings @ ..] => scontrol_update::run(&market()?, settings),
         ["requeue", ref jobs @ ..] => each(&market()?, jobs, "requeue"),
         ["requeuehold", ..] => {
             Err(refused("requeuehold cannot be honoured: use requeue, then hold"))
@@ -103,7 +100,10 @@ fn show(what: &str, rest: &[&str], manner: ScontrolOptions) -> Outcome {
             let names: Vec<String> = names.split(',').map(str::to_owned).collect();
             output::print(&format!("{}\n", hostlist::fold(&names))).map(|()| Exit::Ok)
         }
-        (other, _) => Err(refused(format!("show {other} cannot be honoured"))),
+        ("nodes" | "node", _) => {
+            Err(refused("show node cannot be honoured: nodes of the market have no names"))
+        }
+        (other, _) => Err(refused(format!("invalid entity:{other} for keyword:show"))),
     }
 }
 
@@ -212,15 +212,26 @@ fn each(market: &Market, names: &[&str], act: &str) -> Outcome {
         return Err(refused(format!("too few arguments for keyword:{act}")));
     }
     let names: Vec<String> = names.iter().map(|it| it.replace("JobId=", "")).collect();
+    to_each(market, &names, |job| market.post_nothing(&format!("/v1/jobs/{}/{act}", job.id)))
+}
+
+/// Does it to each job of `names`, of several with one name to those that are not over; says where it
+/// failed.
+pub(super) fn to_each(
+    market: &Market,
+    names: &[String],
+    act: impl Fn(&Job) -> Result<Sent, Failure>,
+) -> Outcome {
     let mut exit = Exit::Ok;
-    for name in JobName::list(&names)? {
+    for name in JobName::list(names)? {
         let jobs = jobs_of(market, &name)?;
         if jobs.is_empty() {
             error("scontrol", &format!("Invalid job id specified for job {}", name.number));
             exit = Exit::Negative;
         }
-        for job in jobs.iter().filter(|job| !words::is_over(Some(&job.state))) {
-            match market.post_nothing(&format!("/v1/jobs/{}/{act}", job.id)) {
+        let alone = jobs.len() == 1;
+        for job in jobs.iter().filter(|job| alone || !words::is_over(Some(&job.state))) {
+            match act(job) {
                 Ok(_) => {}
                 Err(failure) if failure.exit == Exit::Negative => {
                     failure.problems.iter().for_each(|it| error("scontrol", &it.message));

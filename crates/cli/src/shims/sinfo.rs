@@ -124,31 +124,50 @@ struct SinfoColumn {
 }
 
 /// The letters of `sinfo -o` that mean something here, and their heads.
-const LETTERS: [(char, &str); 24] = [
+const LETTERS: [(char, &str); 43] = [
     ('a', "AVAIL"),
     ('A', "NODES(A/I)"),
     ('b', "ACTIVE_FEATURES"),
     ('B', "MAX_CPUS_PER_NODE"),
     ('c', "CPUS"),
     ('C', "CPUS(A/I/O/T)"),
+    ('d', "TMP_DISK"),
     ('D', "NODES"),
+    ('e', "FREE_MEM"),
     ('E', "REASON"),
     ('f', "AVAIL_FEATURES"),
     ('F', "NODES(A/I/O/T)"),
     ('g', "GROUPS"),
     ('G', "GRES"),
     ('h', "OVERSUBSCRIBE"),
+    ('H', "TIMESTAMP"),
+    ('i', "RESERVATION"),
+    ('I', "PRIO_JOB_FACTOR"),
     ('l', "TIMELIMIT"),
     ('L', "DEFAULTTIME"),
     ('m', "MEMORY"),
+    ('M', "PREEMPT_MODE"),
     ('n', "HOSTNAMES"),
     ('N', "NODELIST"),
+    ('o', "NODE_ADDR"),
+    ('O', "CPU_LOAD"),
+    ('p', "PRIO_TIER"),
     ('P', "PARTITION"),
+    ('r', "ROOT"),
     ('R', "PARTITION"),
     ('s', "JOB_SIZE"),
+    ('S', "ALLOCNODES"),
     ('t', "STATE"),
     ('T', "STATE"),
+    ('u', "USER"),
+    ('U', "USER"),
+    ('v', "VERSION"),
     ('V', "CLUSTER"),
+    ('w', "WEIGHT"),
+    ('X', "SOCKETS"),
+    ('Y', "CORES"),
+    ('z', "S:C:T"),
+    ('Z', "THREADS"),
 ];
 
 fn columns(text: &str) -> Result<Vec<SinfoColumn>, Failure> {
@@ -206,6 +225,15 @@ fn value(group: &NodeGroup<'_>, letter: char) -> String {
         't' => short(group.state).to_owned(),
         'T' => group.state.to_owned(),
         'V' => group.site.name.clone(),
+        'B' => "UNLIMITED".to_owned(),
+        'd' => "0".to_owned(),
+        'H' | 'u' | 'U' => "Unknown".to_owned(),
+        'i' => String::new(),
+        'I' | 'p' | 'w' => "1".to_owned(),
+        'M' => "OFF".to_owned(),
+        'r' => "no".to_owned(),
+        'S' => "all".to_owned(),
+        'v' => super::SPOKEN.to_owned(),
         // Nodes and their processors have no names and sizes in the market's list.
         _ => "n/a".to_owned(),
     }
@@ -254,4 +282,26 @@ pub(super) fn partitions(
         if one_line { lines.join(" ") + "\n" } else { lines.join("\n   ") + "\n\n" }
     };
     Ok(shown.iter().map(page).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Heads that `sinfo -o` of Slurm 24.11.5 prints, by letter.
+    const LETTERS_OF_SLURM: &str = "\
+        a=AVAIL A=NODES(A/I) b=ACTIVE_FEATURES B=MAX_CPUS_PER_NODE c=CPUS C=CPUS(A/I/O/T) \
+        d=TMP_DISK D=NODES e=FREE_MEM E=REASON f=AVAIL_FEATURES F=NODES(A/I/O/T) g=GROUPS \
+        G=GRES h=OVERSUBSCRIBE H=TIMESTAMP i=RESERVATION I=PRIO_JOB_FACTOR l=TIMELIMIT \
+        L=DEFAULTTIME m=MEMORY M=PREEMPT_MODE n=HOSTNAMES N=NODELIST o=NODE_ADDR O=CPU_LOAD \
+        p=PRIO_TIER P=PARTITION r=ROOT R=PARTITION s=JOB_SIZE S=ALLOCNODES t=STATE T=STATE \
+        u=USER U=USER v=VERSION V=CLUSTER w=WEIGHT X=SOCKETS Y=CORES z=S:C:T Z=THREADS";
+
+    #[test]
+    fn heads_are_those_that_slurm_prints() {
+        for (letter, head) in LETTERS_OF_SLURM.split(' ').filter_map(|it| it.split_once('=')) {
+            let columns = columns(&format!("%{letter}")).unwrap();
+            assert_eq!(line(&columns, |it| it.head.to_owned()), format!("{head}\n"));
+        }
+    }
 }

@@ -112,7 +112,7 @@ fn wanted(args: &Args, market: &Market) -> Result<Wanted, Failure> {
         all if all.iter().any(|it| it.eq_ignore_ascii_case("all")) => String::new(),
         all => state_names(&all)?,
     };
-    let mut users = args::list(&args.user);
+    let mut users = users(market, &args.user)?;
     if args.me {
         users.push(me(market)?);
     }
@@ -161,7 +161,9 @@ pub(super) fn state_names(given: &[String]) -> Result<String, Failure> {
     let known: Vec<String> = given.iter().filter(is_never).cloned().collect();
     match known.is_empty() {
         true => Ok(NO_STATE.to_owned()),
-        false => words::states(&known.join(",")).map_err(refused),
+        false => words::states(&known.join(",")).map_err(|known| {
+            refused(format!("Invalid job state specified: {}", given.join(","))).hint(known)
+        }),
     }
 }
 
@@ -169,6 +171,33 @@ pub(super) fn state_names(given: &[String]) -> Result<String, Failure> {
 pub(super) fn me(market: &Market) -> Result<String, Failure> {
     let sent = market.get("/v1/me")?;
     Ok(sent.0["user"].as_str().unwrap_or_default().to_owned())
+}
+
+/// Users by name. The caller's account on this machine is the caller, whatever the market's name is:
+/// tools ask for the jobs of `$USER`.
+pub(super) fn users(market: &Market, given: &[String]) -> Result<Vec<String>, Failure> {
+    let mut users = args::list(given);
+    let accounts = accounts();
+    if users.iter().any(|it| accounts.contains(it)) {
+        let me = me(market)?;
+        users.iter_mut().filter(|it| accounts.contains(it)).for_each(|it| it.clone_from(&me));
+    }
+    Ok(users)
+}
+
+/// The number of the account on this machine, and its names.
+pub(super) fn accounts() -> Vec<String> {
+    let id = rustix::process::getuid().as_raw().to_string();
+    let named = ["USER", "LOGNAME"].into_iter().filter_map(|it| std::env::var(it).ok());
+    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let mut all: Vec<String> = named.collect();
+    all.extend(known.lines().filter_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == id).then(|| name.to_owned())
+    }));
+    all.push(id);
+    all
 }
 
 /// Keeps jobs on these nodes; without nodes, all.

@@ -7,7 +7,12 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+use signal_hook::consts::{SIGUSR1, SIGUSR2};
+use signal_hook::flag;
 
 use super::srun_options::{FILES, Given, is_letters, split};
 use super::{hostlist, prolog, refused};
@@ -149,6 +154,10 @@ impl Step {
 /// Runs the tasks as processes of this machine, and ends with the highest of their codes.
 fn step(job: &str, options: &[Given], command: &[String]) -> Outcome {
     let step = Step::read(options)?;
+    // A site sends signals to all processes of a job. These are for the tasks, as Slurm's `srun` has it.
+    for signal in [SIGUSR1, SIGUSR2] {
+        drop(flag::register(signal, Arc::new(AtomicBool::new(false))));
+    }
     let mut tasks = Tasks::default();
     for task in 0..step.tasks {
         tasks.0.push(start(job, &step, task, command)?);

@@ -236,6 +236,7 @@ choice!(Happening {
     "doubted" => Doubted(peer, why), "settled-by-hand" => SettledByHand(outcome, by),
     "kept" => Kept, "breached" => Breached(why), "requeueing" => Requeueing(by),
     "notice" => NoticeGiven(ends, why),
+    "updated" => Updated(by),
 });
 object!(Task { pool, wanted, known, go, begun, held, notice });
 object!(RunNotice { given, ends, why });

@@ -46,6 +46,7 @@ choice!(JobRecord {
     "cancelling" => Cancelling { job, by },
     "requeueing" => Requeueing { job, by },
     "notice-given" => NoticeGiven { job, ends, why },
+    "updated" => Updated { job, submission, by },
     "ended" => Ended { job, finish },
     "dropped" => Dropped { job },
     "redacted" => Redacted { job, last, hash },

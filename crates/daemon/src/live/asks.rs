@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, Submission, When};
-use tradewind_model::{Money, Pools, Time};
+use tradewind_model::{Demand, Money, Pools, Time};
 
 use super::bodies::check_environment;
 use super::input::{Ask, Refusal, RefusalKind, Reply, Unknown};
@@ -12,7 +12,7 @@ use super::money::Account;
 use super::peers::may_travel;
 use super::projects::ProjectEdit;
 use super::rights::{Actor, Role};
-use super::state::{Finish, Job, JobHold, Phase, Quote};
+use super::state::{Finish, Happening, Job, JobHold, Phase, Quote};
 use super::tokens::{NewToken, Rotation};
 use super::{ApplyError, Live, redact, times};
 use crate::live::record::{JobRecord, LedgerRecord, OfferRecord, Record, SiteRecord};
@@ -58,6 +58,7 @@ impl Live {
             Ask::Requeue { job } => self.requeue(at, actor, job),
             Ask::Reclaim(wanted) => self.reclaim(at, actor, &wanted),
             Ask::Release { job } => self.release_job(at, actor, job),
+            Ask::Change { job, change } => self.change_job(at, actor, job, &change),
             Ask::Update { job, on_breach, quote } => {
                 self.update_job(at, actor, job, (on_breach, quote))
             }
@@ -175,7 +176,14 @@ impl Live {
             key.and_then(|key| self.state.jobs.keys.get(&(actor.user.clone(), key.clone())));
         let Some(&first) = known else { return Ok(None) };
         let known = self.state.jobs.get(&first);
+        let is_updated =
+            |job: &Job| job.history.iter().any(|(_, it)| matches!(it, Happening::Updated(_)));
         let is_other = |job: &Job| match job.redacted() {
+            // What else its user has changed since is no other submission.
+            hash if is_updated(job) => {
+                let known = hash.unwrap_or_else(|| redact::hash_of(&job.submission));
+                known != redact::hash_of(submission)
+            }
             None => !is_again(&job.submission, submission),
             Some(hash) => {
                 hash != redact::hash_of(submission)
@@ -206,26 +214,8 @@ impl Live {
         self.index.active.may_come(&actor.user, count, submission, &self.settings)?;
         self.may_spend(&actor.user, submission.project.as_deref())?;
         check_dependencies(submission.after.len(), count)?;
-        self.may_wait(actor, submission)?;
-        if submission.terms.deadline.is_some_and(|it| it + self.state.lead() <= at) {
-            let message = "its deadline has passed: it could not be finished by then";
-            let hint = "a deadline is the moment by which the job has ended; give one to come";
-            return Err(Refusal::new(RefusalKind::Invalid, message, hint));
-        }
-        let promised =
-            quote.and_then(|number| self.state.offers.quotes.get(&number)).map(|it| it.tasks);
-        let chosen = self.chosen_of(None, &actor.user, submission, promised);
-        let demand = match chosen {
-            Ok(chosen) => chosen.demand,
-            // Perhaps it needs fewer nodes than that: it is not known yet how large they are.
-            Err(_) if quote.is_none() && self.may_be_smaller(submission) => return Ok(()),
-            // Perhaps a peer has nodes that suit.
-            Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => {
-                return Ok(());
-            }
-            Err(refusal) => return Err(refusal),
-        };
-        match quote {
+        let demand = self.may_be_asked(at, (actor, &actor.user), submission, quote)?;
+        match quote.zip(demand) {
             None => Ok(()),
             Some(_)
                 if submission.array.is_some()
@@ -235,12 +225,39 @@ impl Live {
                 let message = "a quote is for one job that may start at once";
                 Err(Refusal::new(RefusalKind::Conflict, message, "ask for a new quote"))
             }
-            Some(number) => {
+            Some((number, demand)) => {
                 let payer = submission.project.clone().map(Account::Project);
                 let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
                 let taker = Taker { user: &actor.user, payer, most: None };
                 self.may_take(actor, (number, taker), &demand, submission)
             }
+        }
+    }
+
+    /// Whether such a job of the user may wait here: what it asks for, as far as that is known, and if
+    /// any nodes here suit.
+    pub(super) fn may_be_asked(
+        &self,
+        at: Time,
+        (actor, user): (&Actor, &str),
+        submission: &Submission,
+        quote: Option<u64>,
+    ) -> Result<Option<Demand>, Refusal> {
+        self.may_wait(actor, submission)?;
+        if submission.terms.deadline.is_some_and(|it| it + self.state.lead() <= at) {
+            let message = "its deadline has passed: it could not be finished by then";
+            let hint = "a deadline is the moment by which the job has ended; give one to come";
+            return Err(Refusal::new(RefusalKind::Invalid, message, hint));
+        }
+        let promised =
+            quote.and_then(|number| self.state.offers.quotes.get(&number)).map(|it| it.tasks);
+        match self.chosen_of(None, user, submission, promised) {
+            Ok(chosen) => Ok(Some(chosen.demand)),
+            // Perhaps it needs fewer nodes than that: it is not known yet how large they are.
+            Err(_) if quote.is_none() && self.may_be_smaller(submission) => Ok(None),
+            // Perhaps a peer has nodes that suit.
+            Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => Ok(None),
+            Err(refusal) => Err(refusal),
         }
     }
 
@@ -264,7 +281,7 @@ impl Live {
         &self,
         actor: &Actor,
         (number, taker): (u64, Taker<'_>),
-        demand: &tradewind_model::Demand,
+        demand: &Demand,
         submission: &Submission,
     ) -> Result<(), Refusal> {
         let hint = "ask for a new quote";

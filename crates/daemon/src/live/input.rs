@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tradewind_io::submission::change::SubmissionChange;
 use tradewind_io::submission::{OnBreach, Submission};
 use tradewind_model::{Money, PoolId, Power, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
@@ -156,6 +157,13 @@ pub enum Ask {
         job: u64,
         /// What happened to it.
         outcome: Settlement,
+    },
+    /// To change a job that waits, as options of a submission say.
+    Change {
+        /// Which.
+        job: u64,
+        /// How.
+        change: Box<SubmissionChange>,
     },
     /// To choose for a job that accepted an offer.
     Update {

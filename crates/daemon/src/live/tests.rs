@@ -45,6 +45,7 @@ mod sites;
 mod size;
 mod times;
 mod tokens;
+mod update;
 mod waits;
 
 fn easy() -> Box<dyn Policy> {

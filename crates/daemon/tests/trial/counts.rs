@@ -43,6 +43,8 @@ pub(crate) struct Counts {
     pub(crate) told: u64,
     /// Preemptible jobs that were given notice.
     pub(crate) noticed: u64,
+    /// Changes of jobs that wait.
+    pub(crate) updated: u64,
     /// Times that an owner's job was put off for longer than any before.
     pub(crate) put_off: u64,
 }
@@ -67,6 +69,7 @@ impl std::ops::AddAssign for Counts {
         self.turns += more.turns;
         self.forecasts += more.forecasts;
         self.requeued += more.requeued;
+        self.updated += more.updated;
         self.put_off += more.put_off;
         self.noticed += more.noticed;
         self.told += more.told;
@@ -108,6 +111,7 @@ impl World {
             Record::Job(JobRecord::Stopping { job } | JobRecord::Cancelling { job, .. }) => {
                 self.promises.stopped.insert(*job);
             }
+            Record::Job(JobRecord::Updated { .. }) => self.counts.updated += 1,
             Record::Job(JobRecord::Requeueing { job, .. }) => {
                 self.promises.stopped.insert(*job);
                 self.promises.requeued.insert(*job);

@@ -85,6 +85,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         turns,
         forecasts,
         requeued,
+        updated,
         put_off,
         grouped: _,
         noticed,
@@ -102,6 +103,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && turns > worlds / 4
         && forecasts > worlds
         && requeued > worlds / 20
+        && updated > worlds / 20
         && put_off > worlds / 10
         && noticed > worlds / 40
         && told > worlds / 100;

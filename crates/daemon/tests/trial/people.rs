@@ -11,6 +11,8 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Booking, Happening, Phase, Quote, TaskGoal};
 use tradewind_daemon::live::{Ask, Input, Live, Reply, State, Unknown};
 use tradewind_daemon::site::fake;
+use tradewind_io::submission::change::SubmissionChange;
+use tradewind_io::submission::script::{self, Around};
 use tradewind_io::submission::{
     Array, Conditions, Dependency, Gather, OnBreach, OnLost, Submission, Surroundings, TimeLimit,
     When,
@@ -119,7 +121,8 @@ pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Act
     }
     let last = live.state().last_job();
     let job = |rng: &mut Pcg64Mcg| rng.random_range(0..=last + 1);
-    match rng.random_range(0..22) {
+    match rng.random_range(0..23) {
+        22 => changed(rng, live),
         21 => {
             let energy = rng.random_bool(0.7).then(|| Energy(rng.random_range(0..400_000_000)));
             let carbon_month = rng.random_bool(0.3).then(|| Carbon(rng.random_range(0..40_000)));
@@ -154,6 +157,39 @@ pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Act
         }
         _ => (actor.clone(), quote(rng, live, &actor)),
     }
+}
+
+/// Draws a change of a job, of one that waits if there is any.
+fn changed(rng: &mut Pcg64Mcg, live: &Live) -> (Actor, Ask) {
+    let last = live.state().last_job();
+    let waiting: Vec<u64> = live
+        .state()
+        .jobs
+        .values()
+        .filter(|it| matches!(it.phase(), Phase::Waiting | Phase::Held(_)))
+        .map(|it| it.number)
+        .collect();
+    let job = match waiting.is_empty() {
+        true => rng.random_range(0..=last + 1),
+        false => waiting[rng.random_range(0..waiting.len())],
+    };
+    let mut words = Vec::new();
+    if rng.random_bool(0.5) {
+        words.push(format!("--time=0:{}", rng.random_range(1..60)));
+    }
+    match rng.random_range(0..6) {
+        0 => words.push(format!("--nodes={}", rng.random_range(1..4))),
+        1 => words.push(format!("--dependency=afterany:{}", rng.random_range(1..=last + 1))),
+        2 => words.push("--dependency=".to_owned()),
+        3 => words.push(format!("--budget={}", rng.random_range(0..400))),
+        4 => words.push("--comment=another".to_owned()),
+        _ => words.push("--job-name=another".to_owned()),
+    }
+    let (given, _) = script::command_line(&words).unwrap();
+    let (zone, variables) = (jiff::tz::TimeZone::UTC, BTreeMap::new());
+    let around = Around { now: live.state().now(), zone: &zone, variables: &variables };
+    let change = Box::new(SubmissionChange::read(&given, &around).unwrap());
+    (administrator(), Ask::Change { job, change })
 }
 
 fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {

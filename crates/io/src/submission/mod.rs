@@ -2,6 +2,7 @@
 //!
 //! It is data all the way: no text of it ever becomes part of a shell line.
 
+pub mod change;
 pub mod document;
 mod groups;
 mod lists;

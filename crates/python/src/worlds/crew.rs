@@ -1,7 +1,8 @@
-//! Threads that step worlds: each has a lane, the first is the caller's own.
+//! Threads that step worlds: they and the caller take lanes of worlds until none is left. A thread
+//! that has no processor takes none, and is not waited for.
 
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
@@ -11,165 +12,231 @@ use tradewind_sim::worlds::Scene;
 
 use super::lane::{Ended, Lane, Order, Trouble};
 
-/// How often a thread looks for its lane before it sleeps: some 20 µs, less than a wake-up costs.
+/// How often a thread looks for a lane before it sleeps: some 20 µs, less than a wake-up costs.
 const LOOKS: usize = 300;
+/// Lanes for each of several threads: worlds take unequal times.
+const LANES_EACH: usize = 4;
 
-/// A thread that carries out orders; it ends when this is dropped.
-struct Worker {
-    to: Sender<Lane>,
-    from: Receiver<Lane>,
+/// What all threads share.
+struct Shared {
+    lanes: Vec<Mutex<Lane>>,
+    /// The next lane that is not taken; from their number on all are.
+    next: AtomicUsize,
+    /// Lanes on which all is done.
+    done: AtomicUsize,
+    /// Threads that sleep, or are about to.
+    sleepers: AtomicUsize,
+    bed: Mutex<()>,
+    wake: Condvar,
+    is_over: AtomicBool,
 }
 
-impl Worker {
-    fn new() -> std::io::Result<Worker> {
-        let (to, orders) = channel::<Lane>();
-        let (done, from) = channel();
-        let work = move || {
-            while let Some(mut lane) = received(&orders) {
-                lane.work();
-                if done.send(lane).is_err() {
-                    return;
-                }
-            }
-        };
-        std::thread::Builder::new().name("tradewind-worlds".to_owned()).spawn(work)?;
-        Ok(Worker { to, from })
+/// Counts a lane as done, however its work ends.
+struct Done<'a>(&'a AtomicUsize);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Release);
     }
 }
 
-/// The next lane; `None` if there will be none.
-fn received(from: &Receiver<Lane>) -> Option<Lane> {
-    for _ in 0..LOOKS {
-        match from.try_recv() {
-            Ok(lane) => return Some(lane),
-            Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+impl Shared {
+    fn lane(&self, at: usize) -> MutexGuard<'_, Lane> {
+        self.lanes[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes lanes and works on them until none is left.
+    fn take(&self) {
+        loop {
+            let at = self.next.fetch_add(1, Ordering::SeqCst);
+            if at >= self.lanes.len() {
+                return;
+            }
+            let _done = Done(&self.done);
+            self.lane(at).work();
         }
     }
-    from.recv().ok()
+
+    fn has_work(&self) -> bool {
+        self.next.load(Ordering::SeqCst) < self.lanes.len()
+    }
+
+    /// What a thread does until all is over.
+    fn serve(&self) {
+        while !self.is_over.load(Ordering::Acquire) {
+            for _ in 0..LOOKS {
+                if self.has_work() {
+                    break;
+                }
+                std::hint::spin_loop();
+            }
+            if !self.has_work() {
+                self.sleep();
+            }
+            self.take();
+        }
+    }
+
+    fn sleep(&self) {
+        let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        while !self.has_work() && !self.is_over.load(Ordering::Acquire) {
+            bed = self.wake.wait(bed).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn wake_all(&self) {
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            let _bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+            self.wake.notify_all();
+        }
+    }
+
+    /// Waits for lanes that other threads have taken.
+    fn wait(&self) {
+        for _ in 0..LOOKS {
+            if self.done.load(Ordering::Acquire) == self.lanes.len() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        while self.done.load(Ordering::Acquire) < self.lanes.len() {
+            std::thread::yield_now();
+        }
+    }
 }
 
 /// All worlds, in lanes of the same length or one more.
 pub(super) struct Crew {
-    lanes: Vec<Lane>,
-    /// For all lanes but the first.
-    workers: Vec<Worker>,
+    shared: Arc<Shared>,
     worlds: usize,
-    /// Buffers.
-    floats: Vec<f32>,
-    bytes: Vec<u8>,
+}
+
+impl Drop for Crew {
+    /// Threads end by themselves.
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Release);
+        let _bed = self.shared.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.wake.notify_all();
+    }
 }
 
 impl Crew {
     pub(super) fn new(scene: &Scene, worlds: usize, threads: usize) -> std::io::Result<Crew> {
         let threads = threads.min(worlds);
-        let first = |lane: usize| lane * worlds / threads;
+        let lanes = if threads == 1 { 1 } else { (threads * LANES_EACH).min(worlds) };
+        let first = |lane: usize| lane * worlds / lanes;
         let lane = |it: usize| Lane::new(scene, first(it), first(it + 1) - first(it));
-        let lanes = (0..threads).map(lane).collect();
-        let workers = (1..threads).map(|_| Worker::new()).collect::<Result<_, _>>()?;
-        Ok(Crew { lanes, workers, worlds, floats: Vec::new(), bytes: Vec::new() })
+        let shared = Arc::new(Shared {
+            lanes: (0..lanes).map(lane).map(Mutex::new).collect(),
+            next: AtomicUsize::new(lanes),
+            done: AtomicUsize::new(lanes),
+            sleepers: AtomicUsize::new(0),
+            bed: Mutex::new(()),
+            wake: Condvar::new(),
+            is_over: AtomicBool::new(false),
+        });
+        let crew = Crew { shared, worlds };
+        for _ in 1..threads {
+            let shared = Arc::clone(&crew.shared);
+            let thread = std::thread::Builder::new().name("tradewind-worlds".to_owned());
+            thread.spawn(move || shared.serve())?;
+        }
+        Ok(crew)
     }
 
     pub(super) fn worlds(&self) -> usize {
         self.worlds
     }
 
+    /// Lanes, each with the number of its first world.
+    fn lanes(&self) -> impl Iterator<Item = (usize, MutexGuard<'_, Lane>)> {
+        (0..self.shared.lanes.len()).scan(0, |from, at| {
+            let (first, lane) = (*from, self.shared.lane(at));
+            *from += lane.len();
+            Some((first, lane))
+        })
+    }
+
     /// Prepares each lane, whose worlds are those from the first number up to the second.
     pub(super) fn order(&mut self, order: Order, prepare: impl Fn(&mut Lane, usize, usize)) {
-        let mut from = 0;
-        for lane in &mut self.lanes {
+        for (from, mut lane) in self.lanes() {
             lane.order = order;
             let to = from + lane.len();
-            prepare(lane, from, to);
-            from = to;
+            prepare(&mut lane, from, to);
         }
     }
 
-    /// Carries orders out, on all threads. A lane whose thread is gone is worked on here.
+    /// Carries orders out, on all threads that have a processor.
     pub(super) fn work(&mut self) {
-        let mut lanes = std::mem::take(&mut self.lanes).into_iter();
-        let first = lanes.next();
-        let mut left = Vec::new();
-        for (lane, worker) in lanes.zip(&self.workers) {
-            left.push(worker.to.send(lane).err().map(|unsent| unsent.0));
-        }
-        if let Some(mut lane) = first {
-            lane.work();
-            self.lanes.push(lane);
-        }
-        for (unsent, worker) in left.into_iter().zip(&self.workers) {
-            let lane = match unsent {
-                Some(mut lane) => {
-                    lane.work();
-                    Some(lane)
-                }
-                None => received(&worker.from),
-            };
-            self.lanes.extend(lane);
-        }
+        let shared = &self.shared;
+        shared.done.store(0, Ordering::Release);
+        shared.next.store(0, Ordering::SeqCst);
+        shared.wake_all();
+        shared.take();
+        shared.wait();
     }
 
     /// What went wrong in the first world of which that is known.
-    pub(super) fn failure(&self) -> Option<&Trouble> {
-        self.lanes.iter().find_map(|lane| lane.trouble.as_ref())
+    pub(super) fn failure(&self) -> Option<Trouble> {
+        match self.shared.lanes.iter().any(Mutex::is_poisoned) {
+            true => Some(Trouble::Broken),
+            false => self.lanes().find_map(|(_, lane)| lane.trouble.clone()),
+        }
     }
 
     /// Episodes that ended, with the numbers of their worlds.
-    pub(super) fn ended(&self) -> impl Iterator<Item = (usize, &Ended)> {
-        let firsts = self.lanes.iter().scan(0, |from, lane| {
-            let first = *from;
-            *from += lane.len();
-            Some((first, lane))
-        });
-        firsts.flat_map(|(first, lane)| lane.ended.iter().map(move |(at, it)| (first + at, it)))
+    pub(super) fn ended(&self) -> Vec<(usize, Ended)> {
+        let mut all = Vec::new();
+        for (first, lane) in self.lanes() {
+            all.extend(lane.ended.iter().map(|(at, it)| (first + at, *it)));
+        }
+        all
     }
 
-    /// The last episode of a world, if it is over and the next has not begun.
-    pub(super) fn run_of(&self, world: usize) -> Option<(&Arc<Workload>, &Run)> {
-        let mut at = world;
-        for lane in &self.lanes {
-            if at < lane.len() {
-                return lane.run_of(at);
-            }
-            at -= lane.len();
-        }
-        None
+    /// What `look` makes of the last episode of a world, if it is over and the next has not begun.
+    pub(super) fn run_of<T>(
+        &self,
+        world: usize,
+        look: impl FnOnce(&Arc<Workload>, &Run) -> T,
+    ) -> Option<T> {
+        let mut lanes = self.lanes();
+        let (first, lane) = lanes.find(|(first, lane)| world < first + lane.len())?;
+        lane.run_of(world - first).map(|(workload, run)| look(workload, run))
     }
 
     /// Copies observations and masks into the caller's arrays.
     pub(super) fn show(
-        &mut self,
+        &self,
         py: Python<'_>,
         seen: &PyBuffer<f32>,
         masks: &PyBuffer<u8>,
     ) -> PyResult<()> {
-        let Crew { lanes, floats, bytes, .. } = self;
-        copy(py, lanes, floats, |lane, all| all.extend_from_slice(&lane.seen), seen)?;
-        copy(py, lanes, bytes, |lane, all| all.extend_from_slice(&lane.masks), masks)
+        self.copy(py, seen, |lane| &lane.seen)?;
+        self.copy(py, masks, |lane| &lane.masks)
     }
 
     /// Copies rewards and ends into the caller's arrays.
     pub(super) fn show_results(
-        &mut self,
+        &self,
         py: Python<'_>,
         rewards: &PyBuffer<f32>,
         over: &PyBuffer<u8>,
     ) -> PyResult<()> {
-        let Crew { lanes, floats, bytes, .. } = self;
-        copy(py, lanes, floats, |lane, all| all.extend_from_slice(&lane.rewards), rewards)?;
-        copy(py, lanes, bytes, |lane, all| all.extend_from_slice(&lane.over), over)
+        self.copy(py, rewards, |lane| &lane.rewards)?;
+        self.copy(py, over, |lane| &lane.over)
     }
-}
 
-/// Puts the parts of all lanes together, then into the caller's array.
-fn copy<T: Element + Copy>(
-    py: Python<'_>,
-    lanes: &[Lane],
-    all: &mut Vec<T>,
-    add: impl Fn(&Lane, &mut Vec<T>),
-    to: &PyBuffer<T>,
-) -> PyResult<()> {
-    all.clear();
-    lanes.iter().for_each(|lane| add(lane, all));
-    to.copy_from_slice(py, all)
+    /// Writes what all lanes have, one behind the other, into the caller's array.
+    fn copy<T: Element + Copy>(
+        &self,
+        py: Python<'_>,
+        to: &PyBuffer<T>,
+        of: impl Fn(&Lane) -> &Vec<T>,
+    ) -> PyResult<()> {
+        let mut all = Vec::with_capacity(to.item_count());
+        self.lanes().for_each(|(_, lane)| all.extend_from_slice(of(&lane)));
+        to.copy_from_slice(py, &all)
+    }
 }

@@ -20,6 +20,8 @@ pub(super) enum Order {
 pub(super) enum Trouble {
     NothingToChoose,
     NotBegun,
+    /// A fault in this program has ended the work on some worlds.
+    Broken,
     Sim(SimError),
 }
 

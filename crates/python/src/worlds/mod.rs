@@ -114,15 +114,15 @@ impl Worlds {
         self.failed(py, &crew)?;
         crew.show(py, &seen, &masks)?;
         crew.show_results(py, &rewards, &over)?;
-        let ended = crew.ended().map(|(at, ended)| Ok((at, measures(py, ended)?)));
-        ended.collect()
+        let ended = crew.ended().into_iter();
+        ended.map(|(at, ended)| Ok((at, measures(py, &ended)?))).collect()
     }
 
     /// All measures of `simulate` of a world whose episode is over, as JSON; before its next one.
     fn summary_json(&self, py: Python<'_>, world: usize) -> PyResult<Option<String>> {
         let crew = self.crew()?;
-        let Some((workload, run)) = crew.run_of(world) else { return Ok(None) };
-        Ok(Some(py.detach(|| self.setting.summary(workload, run).to_json())))
+        let crew: &Crew = &crew;
+        Ok(py.detach(|| crew.run_of(world, |jobs, run| self.setting.summary(jobs, run).to_json())))
     }
 }
 
@@ -148,7 +148,10 @@ impl Worlds {
             Some(lane::Trouble::NotBegun) => {
                 Err(PyRuntimeError::new_err("there is no episode: call `reset`"))
             }
-            Some(lane::Trouble::Sim(error)) => Err(raised(py, self.blame(error))),
+            Some(lane::Trouble::Broken) => {
+                Err(PyRuntimeError::new_err("a fault has ended these worlds: make new ones"))
+            }
+            Some(lane::Trouble::Sim(error)) => Err(raised(py, self.blame(&error))),
         }
     }
 

@@ -13,7 +13,7 @@ pub struct Event {
     pub seq: u64,
     /// The moment, in Unix seconds.
     pub at: i64,
-    /// `submitted`, `held`, `queued`, `planned`, `running`, `part_over`, `set_back`, `cancelling`, `requeueing`, `notice`,
+    /// `submitted`, `held`, `queued`, `planned`, `running`, `part_over`, `set_back`, `cancelling`, `requeueing`, `updated`, `notice`,
     /// `over`, `dropped`, `expected`, `priced`, `tariff`, `missing`, `back`, `site_away`,
     /// `site_back`, `site_state`, `policy`, `moved`, `quoted`, `quote_gone`, `admitted`, `expelled`, `rotated`,
     /// `arrived`, `slipped`, `launched`, `unkept`, `in_line`, `kept` and

@@ -256,11 +256,18 @@ pub struct Promise {
     pub covered: Option<Credits>,
 }
 
-/// What a user chooses for a job that accepted an offer.
+/// What a user changes of a job that waits, or chooses for one that accepted an offer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"on_breach": "hold"}))]
+#[schema(example = json!({"options": [["--time", "20"]]}))]
 pub struct JobUpdate {
+    /// Words of each option of a submission that says something else from now on: its name, and its
+    /// value; one with nothing behind `=` takes away what was said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<Vec<String>>,
+    /// The user's time zone, as in `Europe/Oslo`: for moments such as `16:00`; UTC if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
     /// What happens if the offer is not kept: `requeue`, `cancel` or `hold`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_breach: Option<String>,
@@ -324,7 +331,7 @@ pub struct Part {
 pub struct HistoryEntry {
     /// The moment, in Unix seconds.
     pub at: i64,
-    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `requeueing`, `notice`, `over`,
+    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `requeueing`, `updated`, `notice`, `over`,
     /// `unkept`, `in_line` (it waits in the queue of a site), `kept` and `breached` of an accepted offer; `passed_on`, `arrived`, `came_back`, `taken_in`, `doubted`, `settled` of jobs that go to peers or come from them.
     pub what: String,
     /// More about it.

@@ -286,6 +286,10 @@ impl EventEncoder {
             Record::Job(JobRecord::NoticeGiven { job, ends, why }) => {
                 (job, Event { time: Some(ends.0), message: Some(why.clone()), ..event("notice") })
             }
+            Record::Job(JobRecord::Updated { job, by, .. }) => {
+                let message = Some(format!("by {by}"));
+                (job, Event { message, ..event("updated") })
+            }
             Record::Peer(PeerRecord::CameBack { job, why, .. }) => {
                 (job, Event { message: Some(why.clone()), ..event("came_back") })
             }

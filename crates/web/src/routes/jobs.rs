@@ -12,6 +12,7 @@ use utoipa::IntoParams;
 
 use super::openapi::Refusals;
 use super::page;
+use super::submission::change;
 use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{Job, JobList, JobUpdate};
@@ -188,8 +189,9 @@ pub(crate) async fn requeue(
     find(&context, &caller, number).await.map(Json)
 }
 
-/// Chooses for a job that accepted an offer: what happens if it is not kept, or another quote after
-/// a breach, for which the job pays no more than it was promised first.
+/// Changes a job that waits, by options of a submission; one that is planned again for it waits behind
+/// those that wait already. Or chooses for a job that accepted an offer: what happens if it is not
+/// kept, or another quote after a breach, for which the job pays no more than it was promised first.
 #[utoipa::path(
     post, path = "/v1/jobs/{id}/update", tag = "jobs", operation_id = "update_job",
     params(("id" = u64, Path, description = "the job")), request_body = JobUpdate,
@@ -201,7 +203,7 @@ pub(crate) async fn update(
     At(job): At<u64>,
     Document(wanted): Document<JobUpdate>,
 ) -> Answer<Json<Job>> {
-    let JobUpdate { on_breach, quote } = wanted;
+    let JobUpdate { options, time_zone, on_breach, quote } = wanted;
     let on_breach = on_breach.map(|name| {
         let unknown = || {
             let message = format!("there is no choice `{name}`");
@@ -211,13 +213,16 @@ pub(crate) async fn update(
         OnBreach::of(&name).ok_or_else(unknown)
     });
     let on_breach = on_breach.transpose()?;
-    if on_breach.is_none() && quote.is_none() {
-        return Err(ErrorResponse::malformed(
-            "nothing is to be changed",
-            "give `on_breach` or `quote`",
-        ));
+    let chooses = on_breach.is_some() || quote.is_some();
+    if chooses != options.is_empty() {
+        let hint = "give `options`, or else `on_breach` or `quote`";
+        return Err(ErrorResponse::malformed("either a job or its offer is changed", hint));
     }
-    context.ask(caller.actor.clone(), Ask::Update { job, on_breach, quote }).await?;
+    let ask = match chooses {
+        true => Ask::Update { job, on_breach, quote },
+        false => Ask::Change { job, change: Box::new(change(options, time_zone)?) },
+    };
+    context.ask(caller.actor.clone(), ask).await?;
     find(&context, &caller, job).await.map(Json)
 }
 

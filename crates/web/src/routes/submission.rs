@@ -1,11 +1,15 @@
 //! Reading what is submitted: a document with every field, or a script with options.
 
+use std::collections::BTreeMap;
+
 use axum::http::StatusCode;
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tradewind_daemon::live::{Usage, check_environment};
 use tradewind_io::input::Input;
-use tradewind_io::submission::script::{self, Around};
+use tradewind_io::submission::change::SubmissionChange;
+use tradewind_io::submission::script::{self, Around, Given};
 use tradewind_io::submission::{Submission, Work, document};
 
 use crate::clock::now;
@@ -84,25 +88,46 @@ fn read(bytes: &[u8]) -> Answer<(Submission, Vec<String>)> {
 
 fn script(it: ScriptSubmission) -> Answer<(Submission, Vec<String>)> {
     let ScriptSubmission { script, arguments, options, file, variables, time_zone } = it;
-    let words: Vec<String> = options.into_iter().flatten().collect();
-    let (mut given, rest) =
-        script::command_line(&words).map_err(|it| ErrorResponse::from(it).in_field("options"))?;
-    if let Some(stray) = rest.first() {
-        let message = format!("`{stray}` is no option");
-        let hint = "a script's own arguments belong into `arguments`";
-        return Err(ErrorResponse::invalid(message, hint).in_field("options"));
-    }
+    let mut given = given(options, "a script's own arguments belong into `arguments`")?;
     let (more, mut warnings) = script::environment(&variables);
     given.extend(more);
-    let zone = time_zone.unwrap_or_else(|| "UTC".to_owned());
-    let zone = jiff::tz::TimeZone::get(&zone).map_err(|_| {
-        let message = format!("there is no time zone `{zone}`");
-        ErrorResponse::invalid(message, "write `Europe/Oslo`, for one").in_field("time_zone")
-    })?;
+    let zone = zone(time_zone)?;
     let around = Around { now: now(), zone: &zone, variables: &variables };
     let work = script.map(|text| Work::Script { text, arguments });
     let file = file.unwrap_or_else(|| "script".to_owned());
     let (submission, more) = script::parse(&file, work, &given, &around)?;
     warnings.extend(more.iter().cloned());
     Ok((submission, warnings.iter().map(ToString::to_string).collect()))
+}
+
+/// The options of a document.
+fn given(options: Vec<Vec<String>>, hint: &str) -> Answer<Vec<Given>> {
+    let words: Vec<String> = options.into_iter().flatten().collect();
+    let (given, rest) =
+        script::command_line(&words).map_err(|it| ErrorResponse::from(it).in_field("options"))?;
+    match rest.first() {
+        Some(stray) => {
+            let message = format!("`{stray}` is no option");
+            Err(ErrorResponse::invalid(message, hint).in_field("options"))
+        }
+        None => Ok(given),
+    }
+}
+
+fn zone(name: Option<String>) -> Answer<TimeZone> {
+    let zone = name.unwrap_or_else(|| "UTC".to_owned());
+    TimeZone::get(&zone).map_err(|_| {
+        let message = format!("there is no time zone `{zone}`");
+        ErrorResponse::invalid(message, "write `Europe/Oslo`, for one").in_field("time_zone")
+    })
+}
+
+/// What a user changes of a job that waits.
+pub(super) fn change(
+    options: Vec<Vec<String>>,
+    time_zone: Option<String>,
+) -> Answer<SubmissionChange> {
+    let given = given(options, "write each option with its value")?;
+    let (zone, variables) = (zone(time_zone)?, BTreeMap::new());
+    Ok(SubmissionChange::read(&given, &Around { now: now(), zone: &zone, variables: &variables })?)
 }

@@ -311,6 +311,7 @@ pub(crate) fn happening(
         Happening::Cancelling(by) => ("cancelling", Some(format!("by {by}"))),
         Happening::Requeueing(by) => ("requeueing", Some(format!("by {by}"))),
         Happening::NoticeGiven(_, why) => ("notice", Some(why.clone())),
+        Happening::Updated(by) => ("updated", Some(format!("by {by}"))),
         Happening::Handing(peer) => ("passed_on", Some(format!("to {peer}"))),
         Happening::HandedOver(peer) => ("arrived", Some(format!("at {peer}"))),
         Happening::CameBack(why) => ("came_back", Some(why.clone())),

@@ -1,9 +1,12 @@
 //! `tradewind cancel`, `hold`, `release`, `requeue` and `update`.
 
+use jiff::tz::TimeZone;
 use serde_json::Value;
+use tradewind_io::submission::script::Given;
 use tradewind_web::documents::{Job, JobUpdate};
 
 use super::joined;
+use super::options::ChangeOptions;
 use crate::client::{Market, MarketArgs, Sent};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Format;
@@ -65,19 +68,24 @@ pub(crate) struct RequeueArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  tradewind update 7 --time 20 --job-name retry
+  tradewind update 7 --deadline=
   tradewind update 7 --on-breach hold
   tradewind quote train.sh; tradewind update 7 --quote 13
 
-`--on-breach` is possible until the accepted offer is kept or broken. `--quote` is possible after a
+Options of `submit` change a job that waits; one with nothing behind `=` takes away what was said. A
+job that is planned again for it waits behind those that wait already. `--on-breach` is possible until the accepted offer is kept or broken. `--quote` is possible after a
 breach, while the job waits: it takes that window, and pays no more than it was promised first. Exit
 code 1 if the market refuses it.")]
 pub(crate) struct UpdateArgs {
     /// What happens if the accepted offer is not kept: `requeue`, `cancel` or `hold`.
-    #[arg(long, value_name = "WHAT", required_unless_present = "quote")]
+    #[arg(long, value_name = "WHAT")]
     on_breach: Option<String>,
     /// The number of another quote to accept.
     #[arg(long, value_name = "ID")]
     quote: Option<u64>,
+    #[command(flatten)]
+    options: ChangeOptions,
     #[command(flatten)]
     jobs: JobsArgs,
 }
@@ -114,10 +122,24 @@ pub(crate) fn requeue(args: &RequeueArgs, format: Format, report: &Report) -> Ou
 }
 
 pub(crate) fn update(args: &UpdateArgs, format: Format, report: &Report) -> Outcome {
-    let wanted = JobUpdate { on_breach: args.on_breach.clone(), quote: args.quote };
+    let (on_breach, quote) = (args.on_breach.clone(), args.quote);
+    let wanted = match args.options.0.is_empty() {
+        true => JobUpdate { on_breach, quote, ..JobUpdate::default() },
+        false => JobUpdate { on_breach, quote, ..changed(&args.options.0) },
+    };
     each(&args.jobs, format, report, |market, job| {
         market.post(&format!("/v1/jobs/{job}/update"), &wanted)
     })
+}
+
+/// Options as the market reads them, with this machine's time zone.
+pub(crate) fn changed(given: &[Given]) -> JobUpdate {
+    let words = |it: &Given| match &it.value {
+        Some(value) => vec![format!("--{}={value}", it.option.name)],
+        None => vec![format!("--{}", it.option.name)],
+    };
+    let time_zone = TimeZone::system().iana_name().map(str::to_owned);
+    JobUpdate { options: given.iter().map(words).collect(), time_zone, ..JobUpdate::default() }
 }
 
 /// Does it to all of them, and reports those where it failed.

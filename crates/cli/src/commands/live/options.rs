@@ -2,6 +2,7 @@
 //! help, completions, manual pages and of what a job script may say.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use tradewind_io::submission::change;
 use tradewind_io::submission::options::{OPTIONS, OptionSpec, Owner, Support, Takes};
 use tradewind_io::submission::script::{Given, Origin};
 
@@ -71,27 +72,57 @@ impl clap::Args for JobOptions {
 
 impl FromArgMatches for JobOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<JobOptions, clap::Error> {
-        let mut given: Vec<(usize, Given)> = Vec::new();
-        for known in options() {
-            let places = matches.indices_of(known.name).into_iter().flatten();
-            let values: Vec<Option<String>> = match known.takes {
-                Takes::Nothing => vec![None; usize::from(matches.get_flag(known.name))],
-                Takes::Value | Takes::Perhaps => {
-                    let all = matches.get_many::<String>(known.name).into_iter().flatten();
-                    all.map(|value| Some(value.clone())).collect()
-                }
-            };
-            for (place, value) in places.zip(values) {
-                let value = value.filter(|value| known.takes == Takes::Value || !value.is_empty());
-                given.push((place, Given { option: known, value, origin: Origin::CommandLine }));
-            }
-        }
-        given.sort_by_key(|(place, _)| *place);
-        Ok(JobOptions(given.into_iter().map(|(_, given)| given).collect()))
+        Ok(JobOptions(given(matches, options())))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = JobOptions::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// What the command line says of `all`, in its order.
+fn given(matches: &ArgMatches, all: impl Iterator<Item = &'static OptionSpec>) -> Vec<Given> {
+    let mut given: Vec<(usize, Given)> = Vec::new();
+    for known in all {
+        let places = matches.indices_of(known.name).into_iter().flatten();
+        let values: Vec<Option<String>> = match known.takes {
+            Takes::Nothing => vec![None; usize::from(matches.get_flag(known.name))],
+            Takes::Value | Takes::Perhaps => {
+                let all = matches.get_many::<String>(known.name).into_iter().flatten();
+                all.map(|value| Some(value.clone())).collect()
+            }
+        };
+        for (place, value) in places.zip(values) {
+            let value = value.filter(|value| known.takes == Takes::Value || !value.is_empty());
+            given.push((place, Given { option: known, value, origin: Origin::CommandLine }));
+        }
+    }
+    given.sort_by_key(|(place, _)| *place);
+    given.into_iter().map(|(_, given)| given).collect()
+}
+
+/// What is changed of a job that waits.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ChangeOptions(pub(crate) Vec<Given>);
+
+impl clap::Args for ChangeOptions {
+    fn augment_args(command: Command) -> Command {
+        change::options().fold(command, |command, known| command.arg(argument(known)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        ChangeOptions::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ChangeOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<ChangeOptions, clap::Error> {
+        Ok(ChangeOptions(given(matches, change::options())))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = ChangeOptions::from_arg_matches(matches)?;
         Ok(())
     }
 }

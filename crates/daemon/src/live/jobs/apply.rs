@@ -61,6 +61,7 @@ impl State {
             R::Cancelling { job, by } => self.cancelling(*job, by),
             R::Requeueing { job, by } => self.requeueing(*job, by),
             R::NoticeGiven { job, ends, why } => self.notice_given(*job, *ends, why),
+            R::Updated { job, submission, by } => self.update(*job, submission, by),
             R::Unbegun { tag } => self.jobs.unbegun(tag),
             R::BarrierReached { job, at } => self.gathered(*job, *at),
             R::BarrierTimedOut { job, pool, why } => self.scattered(*job, *pool, why),

@@ -60,7 +60,7 @@ impl Awaited {
         }
         match over {
             None => self.named(job),
-            Some(_) => self.unnamed(job),
+            Some(_) => self.unnamed(job, &job.submission.name),
         }
     }
 
@@ -76,12 +76,18 @@ impl Awaited {
         }
     }
 
-    fn unnamed(&mut self, job: &Job) {
+    /// The job, which is not over, had this name.
+    pub(super) fn rename(&mut self, job: &Job, before: &str) {
+        self.unnamed(job, before);
+        self.named(job);
+    }
+
+    fn unnamed(&mut self, job: &Job, name: &str) {
         let Some(names) = self.namesakes.get_mut(&job.user) else { return };
-        let Some(numbers) = names.get_mut(&job.submission.name) else { return };
+        let Some(numbers) = names.get_mut(name) else { return };
         numbers.remove(&job.number);
         if numbers.is_empty() {
-            names.remove(&job.submission.name);
+            names.remove(name);
         }
         if names.is_empty() {
             self.namesakes.remove(&job.user);

@@ -456,6 +456,8 @@ pub enum Happening {
     Requeueing(String),
     /// It was given notice: when it is stopped, and for what.
     NoticeGiven(Time, String),
+    /// Its user has changed it; who.
+    Updated(String),
     /// It is over.
     Over(Finish),
     /// It goes to the peer of this name.

@@ -17,6 +17,7 @@ pub(super) mod line;
 mod record;
 pub(super) mod redact;
 mod table;
+mod update;
 pub(super) mod width;
 
 use std::collections::{BTreeMap, btree_map};

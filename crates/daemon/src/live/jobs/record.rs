@@ -161,6 +161,15 @@ pub enum JobRecord {
         /// For what, in words.
         why: String,
     },
+    /// A job that waits is from now on another one: its user has changed it.
+    Updated {
+        /// Which.
+        job: u64,
+        /// As it is now, without script, command and environment, which stay.
+        submission: Arc<Submission>,
+        /// Who.
+        by: String,
+    },
     /// A task that was seen with its nodes is over, and its work never began: it counts as never
     /// run, and costs nothing.
     Unbegun {
