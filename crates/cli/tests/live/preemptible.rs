@@ -1,4 +1,4 @@
-//! Jobs that give their nodes back, at a local site: real processes are told, save their state, and go on
+//! Jobs that give their nodes back, at a local site: real processes get a signal, save their state, and go on
 //! from it.
 
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ fn a_job_is_told_saves_its_state_and_goes_on_from_it() {
     assert!(told.contains("jobs that get notice: 1"), "{told}");
     let events = stage.text(&["events", "--format", "json"], 0);
     assert!(events.contains("\"notice\""), "{events}");
-    // What was told is told once, also by a daemon that starts again.
+    // The signal is sent once, also by a daemon that starts again.
     stage.kill();
     stage.start();
     until("it waits again", || stage.json(&["job", "1"])["restarts"] == 1);

@@ -1,7 +1,7 @@
 //! Preemptible jobs give their nodes back to the owners of their site: after a notice, and only where
 //! that helps an owner's job that waits, or where the owner asks for nodes.
 //!
-//! A notice is a record. The job's tasks hear of it, and what still runs at its end is stopped; a job that
+//! A notice is a record. The job's tasks get a signal, and what still runs at its end is stopped; a job that
 //! ends by itself with exit code 0 until then is done. The others wait in the queue again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ use super::state::{Happening, Job, State, TaskGoal};
 use super::{ApplyError, Live};
 use crate::site::Exit;
 
-/// What jobs are told whose nodes an owner's waiting job needs.
+/// Why a job gets notice whose nodes an owner's waiting job needs.
 const WAITED_FOR: &str = "a waiting job of the site's owners needs its nodes";
 
 /// What a reclaim comes to.

@@ -39,7 +39,7 @@ pub(crate) struct Counts {
     pub(crate) forecasts: u64,
     /// Jobs that ran and were requeued.
     pub(crate) requeued: u64,
-    /// Tasks that heard of their notice.
+    /// Tasks that were notified.
     pub(crate) told: u64,
     /// Preemptible jobs that were given notice.
     pub(crate) noticed: u64,

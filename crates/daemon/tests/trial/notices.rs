@@ -1,5 +1,5 @@
-//! Preemptible jobs that give their nodes back, and the checkers: only they are told, once per run, with
-//! the notice that their site promises, and none is stopped for it before that is over.
+//! Preemptible jobs that give their nodes back, and the checkers: only they get notice, once per run
+//! and as long as their site promises, and none is stopped for it before that is over.
 
 use std::collections::BTreeMap;
 

@@ -357,8 +357,8 @@ fn owners_bound(first: &OwnersFirst) -> Finding {
 fn gives_back(terms: Preemption, kind: &SiteKind) -> Finding {
     let Preemption { notice, discount } = terms;
     let told = match kind {
-        SiteKind::GridEngine(_) => "jobs are stopped then, and not told before",
-        SiteKind::Local(_) | SiteKind::Slurm(_) => "jobs are told by a signal, and stopped then",
+        SiteKind::GridEngine(_) => "jobs are stopped then, without a signal before",
+        SiteKind::Local(_) | SiteKind::Slurm(_) => "jobs get a signal, and are stopped then",
     };
     let found = format!(
         "owners get nodes of preemptible jobs after {} s of notice; {told}; such a job pays {}.{} % less",

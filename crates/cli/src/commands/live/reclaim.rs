@@ -33,8 +33,8 @@ pub(crate) struct Args {
     /// Of which pool; needed where the site has several.
     #[arg(long, value_name = "POOL")]
     pool: Option<String>,
-    /// How long before jobs learn of it, at most a day. Default: what the site promises, which is
-    /// also the least.
+    /// How long before jobs learn of it, at most a day. Default: what the site promises; no less is
+    /// possible.
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     notice: Option<Span>,
     /// How long the market leaves the nodes to the owner, at most 30 days. Jobs of the owner that

@@ -376,7 +376,10 @@ impl Manager for Controller {
 
     /// Slurm sets what is called after it; the array is the market's.
     fn sets_variable(name: &str) -> bool {
-        name.starts_with("SLURM_") && !name.starts_with("SLURM_ARRAY_")
+        // For Slurm each attempt is another job, which was never requeued.
+        name.starts_with("SLURM_")
+            && !name.starts_with("SLURM_ARRAY_")
+            && name != "SLURM_RESTART_COUNT"
     }
 
     fn script(&self, script: String) -> Result<String, SiteError> {

@@ -63,7 +63,7 @@ mod tests {
 
     fn waiting(nodes: u32) -> OwnersJob {
         OwnersJob {
-            pools: vec![PoolId(0)],
+            pools: vec![PoolId(0)].into(),
             nodes,
             limit: Span(100),
             eligible: Eligible::From(Time(0)),
