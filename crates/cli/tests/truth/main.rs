@@ -12,6 +12,8 @@ mod codec;
 mod counts;
 #[path = "../../../daemon/tests/trial/mutants.rs"]
 mod mutants;
+#[path = "../../../daemon/tests/trial/notices.rs"]
+mod notices;
 #[path = "../../../daemon/tests/trial/offers.rs"]
 mod offers;
 #[path = "../../../daemon/tests/trial/people.rs"]
