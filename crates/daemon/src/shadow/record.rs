@@ -60,10 +60,6 @@ pub struct Counts {
     /// predicted for them.
     #[serde(default)]
     pub brief: u64,
-    /// Numbers of jobs that no survey had, and the accounting did not know: submitted and forgotten
-    /// between two surveys, refused, or not shown.
-    #[serde(default)]
-    pub unseen: u64,
     /// They left the queue, and were seen neither running nor over: cancelled, or forgotten by the
     /// manager before the next survey.
     pub gone: u64,
@@ -204,7 +200,6 @@ impl Shadow {
         let mut started = Vec::new();
         if !is_first {
             site.count_unpredicted(&running);
-            site.counts.unseen = site.counts.unseen.saturating_add(look.survey.unseen);
             started = site.take_brief(name, look, last);
         }
         let ended = look.survey.ended.iter().map(|it| (it.job.name.clone(), it.start.0));

@@ -149,21 +149,6 @@ fn jobs_that_are_over_between_two_surveys_count_once() {
     assert_eq!((site.jobs, site.counts.brief, site.waits.waited), (2, 1, 15));
 }
 
-/// Where the accounting knows of them, jobs that no list had are as good as others.
-#[test]
-fn jobs_that_were_missed_are_counted_or_found() {
-    let records = Records::default();
-    look(&records, 0, &survey(4, &[], vec![waits("2", 1, 60, None)]));
-    let found =
-        EndedJob { job: waits("2", 1, 60, None), start: Time(BEGIN + 5), end: Time(BEGIN + 20) };
-    let seen = Survey { ended: vec![found], unseen: 3, ..survey(4, &[], vec![]) };
-    look(&records, 90, &seen);
-    look(&records, 180, &Survey { unseen: 1, ..survey(4, &[], vec![]) });
-    let site = &records.summary().sites[0];
-    assert_eq!((site.counts.unseen, site.counts.gone, site.jobs), (4, 0, 1));
-    assert_eq!((site.ours.jobs, site.waits.waited), (1, 5));
-}
-
 #[test]
 fn another_cluster_would_have_started_the_job_earlier() {
     let records = Records::default();

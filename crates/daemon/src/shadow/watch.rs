@@ -29,11 +29,6 @@ const MAX_EXAMINED: usize = 16;
 const FRESH: i64 = 300;
 /// A survey may take this part of the time, at most: one in so many seconds.
 const SHARE: u32 = 10;
-/// Lists of a whole survey.
-const LISTS: u32 = 3;
-/// Where jobs are soon forgotten, each survey of so many is whole, and the others list jobs alone: as
-/// many lists in a minute, of jobs twice as often.
-const WHOLE: u32 = 4;
 
 /// The prices of a cluster's pools at a moment, by the thousandths of each that are in use.
 pub type Pricing = Box<dyn Fn(Time, &[u32]) -> Vec<Price> + Send>;
@@ -252,16 +247,11 @@ fn observe(
     records: &Records,
     stop: &AtomicBool,
 ) {
-    let (mut is_away, mut rhythm) = (false, SurveyRhythm::default());
+    let mut is_away = false;
     while !stop.load(Ordering::Relaxed) {
         let begin = Instant::now();
         let name = site.name.as_str();
-        let surveyed = match rhythm.is_whole() {
-            true => site.site.survey(),
-            false => site.site.survey_jobs(),
-        };
-        rhythm.looked(surveyed.as_ref().ok());
-        match surveyed {
+        match site.site.survey() {
             Ok(survey) if !is_sane(&survey, site.site.pools().len(), now()) => {
                 records.failed(name, "its survey makes no sense".to_owned());
             }
@@ -280,45 +270,7 @@ fn observe(
                 records.failed(name, wrong.to_string());
             }
         }
-        rest(rhythm.pause(site.every).max(begin.elapsed() * SHARE), stop);
-    }
-}
-
-/// How often a cluster is surveyed.
-#[derive(Debug, Default)]
-struct SurveyRhythm {
-    /// How long it lists jobs that are over, if that is known.
-    remembered: Option<Duration>,
-    /// Whether there are jobs between two surveys that are forgotten before the second.
-    forgets: bool,
-    /// Surveys since the last one that was whole.
-    since: u32,
-    /// Whether the accounting was asked after the last one.
-    asked: bool,
-}
-
-impl SurveyRhythm {
-    fn is_whole(&self) -> bool {
-        !self.forgets || self.since == 0
-    }
-
-    /// One was made; `None`: there was no answer.
-    fn looked(&mut self, survey: Option<&Survey>) {
-        let Some(survey) = survey else { return };
-        self.since = (self.since + 1) % WHOLE;
-        let limits = survey.limits.as_ref().and_then(|limits| limits.remembered);
-        let limits = limits.and_then(|span| u64::try_from(span.0).ok()).map(Duration::from_secs);
-        self.remembered = limits.or(self.remembered);
-        self.asked = survey.asked_accounting;
-    }
-
-    /// Until the next one, where whole surveys may be made `every` so often: half as long as jobs
-    /// that are over are listed, if that is less and within as many requests.
-    fn pause(&mut self, every: Duration) -> Duration {
-        let half = self.remembered.map_or(every, |it| it / 2);
-        self.forgets = half < every;
-        let more = if self.asked { every / LISTS } else { Duration::ZERO };
-        half.clamp(every / 2, every) + more
+        rest(site.every.max(begin.elapsed() * SHARE), stop);
     }
 }
 
@@ -357,46 +309,5 @@ fn rest(pause: Duration, stop: &AtomicBool) {
     let until = Instant::now() + pause;
     while !stop.load(Ordering::Relaxed) && Instant::now() < until {
         std::thread::park_timeout(until.saturating_duration_since(Instant::now()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tradewind_model::Span;
-
-    use super::*;
-    use crate::site::limits::Limits;
-
-    /// For a minute: how many lists there are, and the longest time between two lists of jobs,
-    /// seconds, where a whole survey may be made every 90 s.
-    fn lists(remembered: Option<i64>, asked: bool) -> (f64, u64) {
-        let limits = Limits { remembered: remembered.map(Span), ..Limits::default() };
-        let limits = Some(Arc::new(limits));
-        let survey = Survey { limits, asked_accounting: asked, ..Survey::default() };
-        let (mut rhythm, mut lists, mut time, mut longest) = (SurveyRhythm::default(), 0, 0, 0);
-        for _ in 0..400 {
-            lists += if rhythm.is_whole() { LISTS } else { 1 } + u32::from(asked);
-            rhythm.looked(Some(&survey));
-            let pause = rhythm.pause(Duration::from_secs(90)).as_secs();
-            (time, longest) = (time + pause, pause.max(longest));
-        }
-        (f64::from(lists) * 60.0 / time as f64, longest)
-    }
-
-    #[test]
-    fn jobs_are_listed_before_they_are_forgotten_within_the_same_requests() {
-        for (remembered, longest) in [
-            (None, 90),
-            (Some(300), 90),
-            (Some(180), 90),
-            (Some(120), 60),
-            (Some(60), 45),
-            (Some(2), 45),
-        ] {
-            let (per_minute, found) = lists(remembered, false);
-            assert_eq!(found, longest, "{remembered:?}");
-            assert!(per_minute <= 2.02, "{remembered:?}: {per_minute}");
-            assert!(lists(remembered, true).0 <= 2.02, "{remembered:?}");
-        }
     }
 }

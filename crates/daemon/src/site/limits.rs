@@ -79,8 +79,6 @@ pub struct Limits {
     pub options: Vec<(String, String)>,
     /// How its scheduler goes through its queue; `None`: not known.
     pub queue: Option<QueueRule>,
-    /// How long it lists jobs that are over; `None`: not known.
-    pub remembered: Option<Span>,
 }
 
 /// What a job may ask for in a pool.

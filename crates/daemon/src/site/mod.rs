@@ -36,7 +36,7 @@ use tradewind_model::{Attributes, Performance, Span, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
-use queued::{EndedJob, MissedJobs, OwnPlace, QueuedJob};
+use queued::{EndedJob, OwnPlace, QueuedJob};
 pub use reading::{Excerpt, Reading, Stream, Written};
 use resources::Resources;
 use size::Size;
@@ -120,13 +120,8 @@ pub struct Survey {
     pub own: BTreeMap<Tag, OwnPlace>,
     /// How many further entries of that queue are left out.
     pub queue_beyond: u32,
-    /// Jobs of others that are over, only of a cluster that is observed ([`Site::ended`], and those
-    /// of [`Site::missed`]).
+    /// Jobs of others that are over, only of a cluster that is observed ([`Site::ended`]).
     pub ended: Vec<EndedJob>,
-    /// Jobs of others that were missed, and of which nothing is known ([`Site::missed`]).
-    pub unseen: u64,
-    /// Whether the accounting was asked for jobs that were missed.
-    pub asked_accounting: bool,
     /// What is not known of that queue, a sentence each, without a period.
     pub queue_notes: Vec<String>,
 }
@@ -383,21 +378,6 @@ pub trait Site: Debug + Send {
     /// [`queued::MAX_ENDED`]. Empty if it lists none.
     fn ended(&mut self) -> Vec<EndedJob> {
         Vec::new()
-    }
-
-    /// The same as [`Site::survey`] with fewer requests: nodes and reservations may be as they were
-    /// listed before.
-    ///
-    /// # Errors
-    /// As [`Site::survey`].
-    fn survey_jobs(&mut self) -> Result<Survey, SiteError> {
-        self.survey()
-    }
-
-    /// Jobs of others that the last two surveys did not list; to be called once after each. Its
-    /// accounting may be asked for them.
-    fn missed(&mut self) -> MissedJobs {
-        MissedJobs::default()
     }
 
     /// What the site's thread asks for when it is due or was woken: news that cost the manager

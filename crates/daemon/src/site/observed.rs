@@ -1,6 +1,5 @@
 //! A cluster that is only looked at: there is no way to give it an order.
 
-use super::queued::MissedJobs;
 use super::{PoolSetup, Site, SiteError, Survey};
 
 /// A site without orders. It is not a [`Site`], so no engine takes it, and what it wraps cannot be
@@ -49,21 +48,6 @@ impl Observed {
     /// If the site does not know.
     pub fn survey(&mut self) -> Result<Survey, SiteError> {
         let survey = self.0.survey()?;
-        Ok(self.with_ended(survey))
-    }
-
-    /// The same with nodes and reservations as they were; see [`Site::survey_jobs`].
-    ///
-    /// # Errors
-    /// If the site does not know.
-    pub fn survey_jobs(&mut self) -> Result<Survey, SiteError> {
-        let survey = self.0.survey_jobs()?;
-        Ok(self.with_ended(survey))
-    }
-
-    fn with_ended(&mut self, survey: Survey) -> Survey {
-        let MissedJobs { found, unseen, asked } = self.0.missed();
-        let ended = self.0.ended().into_iter().chain(found).collect();
-        Survey { ended, unseen, asked_accounting: asked, ..survey }
+        Ok(Survey { ended: self.0.ended(), ..survey })
     }
 }

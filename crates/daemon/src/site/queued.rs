@@ -107,17 +107,6 @@ pub struct EndedJob {
     pub end: Time,
 }
 
-/// Jobs of others that came and went between two lists.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MissedJobs {
-    /// Those of which the accounting knows that they had nodes.
-    pub found: Vec<EndedJob>,
-    /// How many numbers of jobs were skipped otherwise.
-    pub unseen: u64,
-    /// Whether the accounting was asked.
-    pub asked: bool,
-}
-
 /// More jobs that are over are not listed: the last ones count.
 pub const MAX_ENDED: usize = 10_000;
 

@@ -1,12 +1,10 @@
 //! Waiting jobs of others, as surveys list them and as `squeue` does.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 
 use tradewind_daemon::site::Survey;
 use tradewind_daemon::site::conformance::SiteBench;
 use tradewind_daemon::site::queued::{Blocked, MAX_LIMIT, QueuedJob};
-use tradewind_daemon::site::slurm::{self, ManagedSettings};
 use tradewind_model::{Span, Time};
 
 use super::bench::{SlurmBench, pool};
@@ -168,66 +166,4 @@ fn jobs_that_the_cluster_hides_are_said_once_to_be_unknown() {
     let notes = seen.queue_notes.iter().filter(|note| note.contains(hides));
     assert_eq!(notes.count(), 1, "{:?}", seen.queue_notes);
     assert_eq!(findings(&mut bench, hides), 1);
-}
-
-/// Lists no job that is over, as where `MinJobAge` is short.
-const FORGETS: &str = "#!/bin/sh\nfor word; do shift; [ \"$word\" = --states=all ] && \
-                       word=--states=PD,R,CG; set -- \"$@\" \"$word\"; done\nexec \"$@\"\n";
-
-/// A cluster that is observed forgets jobs at once: its accounting knows them.
-#[test]
-fn jobs_between_two_lists_are_found_in_the_accounting() {
-    let accounts = &[
-        "add cluster k",
-        "add account climate",
-        "add user USER account=climate",
-        "modify user USER set defaultaccount=climate",
-    ];
-    let cluster = Cluster::start(&Plan { accounts, ..Plan::of("k", 2) });
-    let program = cluster.path().join("forgets");
-    std::fs::write(&program, FORGETS).unwrap();
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-    let bench = SlurmBench::with(&cluster, "main", 2, |settings| {
-        settings.cluster.command = vec![program.to_string_lossy().into_owned()];
-    });
-    let folder = bench.folder.path().join("observed");
-    let mut site = slurm::observe(ManagedSettings { folder, ..bench.settings.clone() }).unwrap();
-    let job =
-        |options: &[&str]| cluster.job(&[&["-N2", "--exclusive", "-t5"][..], options].concat());
-    let over = |job: &String| {
-        cluster.run(&["scancel", job]);
-        cluster.until_state(job, "");
-    };
-    let runs = job(&[]);
-    cluster.until_state(&runs, "RUNNING");
-    let waits = job(&[]);
-    cluster.until_state(&waits, "PENDING");
-    let first = site.survey().unwrap();
-    assert_eq!((first.queue.len(), first.unseen, first.ended.len()), (1, 0, 0), "{first:#?}");
-    over(&runs);
-    cluster.until_state(&waits, "RUNNING");
-    over(&waits);
-    let brief = job(&[]);
-    cluster.until_state(&brief, "RUNNING");
-    over(&brief);
-    let held = job(&["--hold"]);
-    over(&held);
-    let last = job(&[]);
-    cluster.until_state(&last, "RUNNING");
-    cluster.until("the accounting has their ends", |it| {
-        let ends = ["sacct", "-aXnP", "-o", "End", "-j", &format!("{waits},{brief}")];
-        let said = it.say(&ends);
-        said.lines().count() == 2 && !said.contains("Unknown")
-    });
-    let second = site.survey_jobs().unwrap();
-    let mut found: Vec<&str> = second.ended.iter().map(|it| it.job.name.as_str()).collect();
-    found.sort_unstable();
-    let mut wanted = [waits.as_str(), brief.as_str()];
-    wanted.sort_unstable();
-    assert_eq!((&found[..], second.unseen), (&wanted[..], 0), "{:#?}", second.ended);
-    let ended = second.ended.iter().find(|it| it.job.name == brief).unwrap();
-    assert!(ended.start.0 > 1_700_000_000 && ended.start <= ended.end, "{ended:?}");
-    assert_eq!((ended.job.nodes, ended.job.limit), (2, Span(300)), "{ended:?}");
-    assert_eq!(ended.job.account.as_deref(), Some("climate"));
-    over(&last);
 }

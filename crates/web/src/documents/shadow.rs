@@ -76,10 +76,6 @@ pub struct ObservedSite {
     /// was predicted for them.
     #[serde(default)]
     pub brief: u64,
-    /// Numbers of jobs that no survey had, and that Slurm's accounting did not know: submitted and
-    /// forgotten between two surveys, refused, or not shown to our account. They are in no other number.
-    #[serde(default)]
-    pub unseen: u64,
     /// Jobs that left the queue, and were seen neither running nor over: cancelled, or no longer listed
     /// at the next survey.
     pub gone: u64,

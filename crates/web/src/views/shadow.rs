@@ -47,7 +47,6 @@ fn site(it: SiteSummary) -> ObservedSite {
         waiting: it.waiting as u64,
         unpredicted: it.counts.unpredicted,
         brief: it.counts.brief,
-        unseen: it.counts.unseen,
         gone: it.counts.gone,
         arrays: it.counts.arrays,
         utilisation: (total.up > 0).then(|| total.used as f64 / total.up as f64),

@@ -15,7 +15,7 @@ use super::ManagedSettings;
 use crate::site::{Exit, Order, PoolSetup, Seen, Site, Tag};
 
 /// `sbatch` keeps the script and the comment; `squeue` lists one job with this comment, in the state
-/// that a file has. Configuration and accounting are files, too. Everything else runs as it is.
+/// that a file has. Everything else runs as it is.
 const SLURM: &str = r#"#!/bin/sh
 here=${0%/*}
 echo "$*" >>"$here/calls"
@@ -29,7 +29,7 @@ sbatch)
     ;;
 squeue)
     cat <<END
-{"errors": [], "jobs": [{"job_id": $(cat "$here/number" 2>/dev/null || echo 5), "comment": "$(cat "$here/comment")", "user_name": "$(id -un)",
+{"errors": [], "jobs": [{"job_id": 5, "comment": "$(cat "$here/comment")", "user_name": "$(id -un)",
 "job_state": "$(cat "$here/state")", "state_reason": "None", "submit_time": 100, "start_time": 110,
 "end_time": 171, "partition": "main", "nodes": "a1", "cpus": 4, "exit_code": 0}]}
 END
@@ -38,10 +38,8 @@ scontrol)
     case "$*" in
     *nodes*) echo "NodeName=a1 CPUTot=4 State=IDLE Partitions=main RealMemory=4000" ;;
     *reservation*) echo "No reservations in the system" ;;
-    *config*) cat "$here/config" 2>/dev/null ;;
     esac
     ;;
-sacct) cat "$here/accounting" ;;
 *) exec "$@" ;;
 esac
 "#;
@@ -154,7 +152,7 @@ fn the_only_account_that_can_run_jobs_is_known_beforehand() {
 }
 
 /// Words with which commands begin that only look.
-const LOOKS: [&str; 7] = ["squeue", "scontrol", "sacct", "sacctmgr", "sdiag", "date", "id"];
+const LOOKS: [&str; 6] = ["squeue", "scontrol", "sacctmgr", "sdiag", "date", "id"];
 
 #[test]
 fn an_observed_cluster_gets_no_command_that_changes_anything() {
@@ -186,52 +184,4 @@ fn a_cluster_with_tasks_of_a_market_is_not_observed_from_the_same_folder() {
     site(folder.path()).submit(&order(folder.path())).unwrap();
     let refused = super::observe(settings(folder.path())).unwrap_err();
     assert!(refused.to_string().contains("has tasks of a market"), "{refused}");
-}
-
-/// Jobs 6, 7 and 8 came and went between two lists, and 5 had waited: of 6 and 5 the accounting knows
-/// that they ran, of 7 that it did not, of 8 nothing.
-#[test]
-fn jobs_that_no_list_had_are_looked_for_in_the_accounting_once() {
-    let row = |id: u32, state: &str, end: &str, nodes: &str| {
-        format!(
-            "{id}|eve|phys|main|{state}|1970-01-01T00:01:40|1970-01-01T00:01:50|{end}|1|4|5|{nodes}\n"
-        )
-    };
-    let known = [
-        row(5, "COMPLETED", "1970-01-01T00:02:00", "a1"),
-        row(6, "FAILED", "1970-01-01T00:02:30", "a1"),
-        row(7, "CANCELLED by 0", "1970-01-01T00:01:50", "None assigned"),
-    ];
-    for has_accounting in [true, false] {
-        let folder = TempDir::new().unwrap();
-        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-        let storage = if has_accounting { "accounting_storage/slurmdbd" } else { "(null)" };
-        write("comment", "a comment");
-        write("state", "PENDING");
-        write("config", &format!("AccountingStorageType = {storage}\nMinJobAge = 120 sec\n"));
-        write("accounting", &known.concat());
-        let mut site = super::observe(settings(folder.path())).unwrap();
-        let first = site.survey().unwrap();
-        assert_eq!((first.ended, first.unseen, first.asked_accounting), (vec![], 0, false));
-        assert_eq!(first.limits.unwrap().remembered, Some(Span(120)));
-        write("number", "9");
-        let second = site.survey_jobs().unwrap();
-        let found: Vec<_> = second.ended.iter().map(|it| it.job.name.as_str()).collect();
-        let calls = || fs::read_to_string(folder.path().join("calls")).unwrap();
-        match has_accounting {
-            true => {
-                assert_eq!((found, second.unseen), (vec!["5", "6"], 1));
-                let last = &second.ended[1];
-                let job = &last.job;
-                assert_eq!((last.start, last.end, job.limit), (Time(110), Time(150), Span(300)));
-                assert_eq!((job.nodes, job.user.as_deref()), (1, Some("eve")));
-                assert!(calls().contains("sacct -aXnP -j 6,7,8,5 --format="), "{}", calls());
-            }
-            false => assert_eq!((found, second.unseen), (vec![], 3)),
-        }
-        let third = site.survey_jobs().unwrap();
-        assert_eq!((third.ended, third.unseen), (vec![], 0));
-        let asked = calls().lines().filter(|it| it.contains("sacct ")).count();
-        assert_eq!(asked, usize::from(has_accounting), "{}", calls());
-    }
 }

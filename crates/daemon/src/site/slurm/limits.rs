@@ -28,8 +28,6 @@ pub(super) struct KnownLimits {
     pub tiers: BTreeMap<String, u32>,
     /// Whether plain users see their own jobs only.
     pub hides_jobs: bool,
-    /// Whether there is an accounting that knows jobs that are over.
-    pub has_accounting: bool,
 }
 
 impl Controller {
@@ -66,9 +64,6 @@ impl Controller {
         let get = |key: &str| config.get(key).map_or("", String::as_str);
         limits.all_jobs = get("MaxJobCount").parse().ok();
         limits.queue = rule(&config);
-        limits.remembered =
-            get("MinJobAge").split(' ').next().and_then(|it| it.parse().ok()).map(Span);
-        self.limits.has_accounting = get("AccountingStorageType").ends_with("/slurmdbd");
         self.limits.hides_jobs = get("PrivateData").split(',').any(|what| what.trim() == "jobs");
         let enforced: Vec<&str> = get("AccountingStorageEnforce").split(',').collect();
         let is_enforced = |what: &[&str]| what.iter().any(|it| enforced.contains(it));

@@ -17,7 +17,6 @@ mod held;
 pub(in crate::site) mod hostlist;
 mod limits;
 mod listing;
-mod missed;
 mod moment;
 pub(in crate::site) mod munge;
 mod nodes;
@@ -57,7 +56,7 @@ use super::managed::spool::Trace;
 use super::managed::tickets::{Ticket, tag_in};
 use super::managed::tool::{Call, CommandOutput, Who};
 use super::observed::Observed;
-use super::queued::{EndedJob, MissedJobs, WaitingJobs};
+use super::queued::{EndedJob, WaitingJobs};
 use super::{Aside, Finding, Order, PoolSurvey, Seen, Site, SiteError, Tag};
 
 /// What `sbatch` and its like say if the controller did not answer.
@@ -120,7 +119,6 @@ pub(in crate::site) struct Controller {
     /// Words in Slurm's answers that are not known, each said once in the log.
     unknown: BTreeSet<String>,
     limits: limits::KnownLimits,
-    numbers: missed::JobNumbers,
 }
 
 /// Runs a command of ours that must end with 0.
@@ -339,10 +337,6 @@ impl Manager for Controller {
 
     fn ended(&self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> Vec<EndedJob> {
         self.ended_of(base, view)
-    }
-
-    fn missed(&mut self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> MissedJobs {
-        self.missed_of(base, view)
     }
 
     fn strays(&self, base: &Base, jobs: &[SlurmJob]) -> Vec<(Tag, Seen)> {

@@ -14,7 +14,7 @@ use crate::site::limits::{Cap, Limits};
 use crate::site::managed::bundle::Words;
 use crate::site::managed::spool::{Here, Trace};
 use crate::site::managed::tickets::Ticket;
-use crate::site::queued::{EndedJob, MissedJobs, WaitingJobs};
+use crate::site::queued::{EndedJob, WaitingJobs};
 use crate::site::{Aside, Finding, Order, PoolSurvey, Seen, SiteError, Tag};
 
 /// A job as the manager lists it, of any user.
@@ -237,13 +237,6 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     fn ended(&self, base: &Base, view: &PoolsView<'_, Self::Job>) -> Vec<EndedJob> {
         let _ = (base, view);
         Vec::new()
-    }
-
-    /// Jobs of others that no list had, or that waited in the last but one and are not in the last;
-    /// once for each list. Asks the accounting, if there is one.
-    fn missed(&mut self, base: &Base, view: &PoolsView<'_, Self::Job>) -> MissedJobs {
-        let _ = (base, view);
-        MissedJobs::default()
     }
 
     /// Running jobs with the tags of tasks that have no ticket here.

@@ -49,7 +49,7 @@ use super::requests::Requests;
 use super::spool::Spool;
 use super::tickets::Ticket;
 use super::tool::Tool;
-use crate::site::queued::{EndedJob, MissedJobs};
+use crate::site::queued::EndedJob;
 use crate::site::{
     Aside, Demand, Excerpt, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Stream,
     Survey, Tag, Turn, Wake,
@@ -151,14 +151,6 @@ impl<M: Manager> Site for Driver<M> {
 
     fn ended(&mut self) -> Vec<EndedJob> {
         self.ended_jobs()
-    }
-
-    fn survey_jobs(&mut self) -> Result<Survey, SiteError> {
-        self.look(&[SurveyPart::Jobs])
-    }
-
-    fn missed(&mut self) -> MissedJobs {
-        self.missed_jobs()
     }
 
     fn attend(&mut self, wake: Wake) {

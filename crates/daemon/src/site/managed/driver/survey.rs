@@ -14,7 +14,7 @@ use super::{Driver, doctor};
 use crate::site::local::records::now;
 use crate::site::managed::spool::{Spool, Trace};
 use crate::site::managed::tickets::{Ticket, TicketEnd};
-use crate::site::queued::{EndedJob, MAX_ENDED, MissedJobs, WaitingJobs};
+use crate::site::queued::{EndedJob, MAX_ENDED, WaitingJobs};
 use crate::site::{HeldTask, Seen, SiteError, Survey, Tag};
 
 /// What tasks have written, of those whose folders were looked into; `None`: there is none.
@@ -409,12 +409,6 @@ impl<M: Manager> Driver<M> {
         ended.sort_by_key(|it| std::cmp::Reverse(it.end));
         ended.truncate(MAX_ENDED);
         ended
-    }
-
-    /// Jobs of others that lists did not have.
-    pub(super) fn missed_jobs(&mut self) -> MissedJobs {
-        let view = PoolsView { jobs: &self.known.jobs, ours: &self.ours(), now: now() };
-        self.manager.missed(&self.base, &view)
     }
 
     fn survey_pools(&mut self, survey: &mut Survey) -> Result<(), SiteError> {
