@@ -252,7 +252,7 @@ const NAMES: [(&str, &str, i32, Field); 142] = [
     ("Reboot", "REBOOT", 10, Field::Nothing("0")),
     ("ReqCPUS", "CPUS", 8, Field::Processors),
     ("ReqMem", "MIN_MEMORY", 10, Field::Memory),
-    ("ReqNodes", "NODES", 8, Field::Nodes),
+    ("ReqNodes", "REQ_NODES", 20, Field::Nothing("")),
     ("ReqSwitch", "REQ_SWITCH", 10, Field::Nothing("0")),
     ("ReqTRES", "REQ_TRES", 10, Field::Tres),
     ("Requeue", "REQUEUE", 10, Field::Requeue),

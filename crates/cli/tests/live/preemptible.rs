@@ -31,7 +31,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_job_is_told_saves_its_state_and_goes_on_from_it() {
+fn a_job_with_notice_saves_its_state_and_goes_on_from_it() {
     let mut stage = Stage::configured(SITE);
     stage.write("saves.sh", SAVES);
     stage.text(&["submit", "saves.sh"], 0);

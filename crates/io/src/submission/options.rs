@@ -468,7 +468,7 @@ pub static OPTIONS: [OptionSpec; 122] = [
         takes: Nothing,
         ..own(
             "preemptible",
-            "a site may preempt it for jobs of higher priority: then it is planned again",
+            "its nodes may be taken back for the site's owners, [after the site's notice and for a lower price](../how-to/preemptible.md#in-a-live-market), or by Slurm for jobs of higher priority: then it is planned again",
         )
     },
     own("peers", "it is passed on to none but these markets, with commas, as `peers` shows them"),

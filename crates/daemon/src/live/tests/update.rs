@@ -120,7 +120,7 @@ fn tasks_of_an_array_are_changed_one_by_one_and_share_what_is_the_same() {
     }
     assert!(Arc::ptr_eq(&body(&stage, 50), &body(&stage, 53)));
     assert!(Arc::ptr_eq(&body(&stage, 49), &body(&stage, 54)));
-    assert_eq!(body(&stage, 54).time, TimeLimit::one(Span(600)));
+    assert_eq!(body(&stage, 54).time, TimeLimit::Reference(Span(600)));
     // Each has a script of its own in memory, so not all of them may differ.
     let different = (60..200).step_by(2).map_while(|number| {
         changed(&mut stage, later(2), number, &[&format!("--comment={number}")]).ok()

@@ -59,7 +59,7 @@ impl Usual {
     }
 
     /// The same for what is left to others, where little is known: instead of jobs that are missing to
-    /// [`ENOUGH`] which ended, as many are supposed that end at any time. So a queue of which nothing
+    /// `ENOUGH` which ended, as many are supposed that end at any time. So a queue of which nothing
     /// is known yet counts as one whose jobs end early.
     pub fn cautious(ended: &[u32], running: &[u32]) -> Usual {
         let missing = u32::try_from(ENOUGH.saturating_sub(ended.len())).unwrap_or(0);
