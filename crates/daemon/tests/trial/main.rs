@@ -129,7 +129,7 @@ fn one() {
 #[test]
 fn every_planted_fault_is_caught_by_its_checker() {
     for (mutant, checker) in Mutant::ALL {
-        let caught = (0..400).find_map(|seed| run(seed, Some(mutant)).err());
+        let caught = (0..WORLDS).find_map(|seed| run(seed, Some(mutant)).err());
         let caught = caught.unwrap_or_else(|| panic!("{mutant:?} was not caught"));
         assert_eq!(caught.checker, checker, "{mutant:?}: {caught}");
     }

@@ -8,8 +8,8 @@ use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::live::input::Reclaim;
 use tradewind_daemon::live::jobs::RunNotice;
 use tradewind_daemon::live::state::{Job, Phase, TaskGoal};
-use tradewind_daemon::live::{Ask, State};
-use tradewind_model::{Pools, Preemption, SiteId, Span};
+use tradewind_daemon::live::{Ask, Live, State};
+use tradewind_model::{Pool, PoolId, Pools, Preemption, SiteId, Span};
 
 use crate::checks::{Check, broken};
 use crate::put_off;
@@ -36,16 +36,29 @@ pub(crate) fn with_terms(pools: Pools, seed: u64) -> Pools {
     pools.with_preemption(all)
 }
 
-/// An owner wants nodes back.
-pub(crate) fn reclaim(rng: &mut Pcg64Mcg) -> Ask {
-    let (site, pool) = [("a", "x"), ("a", "y"), ("b", "x")][rng.random_range(0..3usize)];
+/// An owner wants nodes back: mostly those of a job that may be given notice.
+pub(crate) fn reclaim(rng: &mut Pcg64Mcg, live: &Live) -> Ask {
+    let pools = live.state().market.pools();
+    let taken: Vec<(PoolId, u32)> = live.state().jobs.values().filter_map(of_preemptible).collect();
+    let (pool, nodes) = match taken.is_empty() || rng.random_range(0..4) == 0 {
+        true => (PoolId(rng.random_range(0..pools.as_slice().len() as u32)), 3),
+        false => taken[rng.random_range(0..taken.len())],
+    };
+    let Pool { site: SiteId(site), name, .. } = pools.pool(pool);
     Ask::Reclaim(Reclaim {
-        site: site.to_owned(),
-        pool: Some(pool.to_owned()),
-        nodes: rng.random_range(1..4),
+        site: pools.sites()[*site as usize].name.clone(),
+        pool: Some(name.clone()),
+        nodes: rng.random_range(1..=nodes),
         notice: (rng.random_range(0..3) == 0).then(|| Span(rng.random_range(0..100))),
         length: Span(rng.random_range(1..200)),
     })
+}
+
+/// The nodes of a job that runs and may be given notice.
+fn of_preemptible(job: &Job) -> Option<(PoolId, u32)> {
+    let [part] = job.parts() else { return None };
+    let is_one = job.phase() == Phase::Running && job.is_preemptible() && !job.in_window();
+    is_one.then_some((part.pool, part.nodes))
 }
 
 /// Of all jobs that run and have their notice.

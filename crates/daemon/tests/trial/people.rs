@@ -129,7 +129,7 @@ pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Act
             let limits = PowerLimits { energy, carbon_month, ..PowerLimits::default() };
             (administrator(), Ask::Budget { holder: BudgetHolder::User(user.to_owned()), limits })
         }
-        19 if rng.random_bool(0.6) => (administrator(), notices::reclaim(rng)),
+        19 if rng.random_bool(0.6) => (administrator(), notices::reclaim(rng, live)),
         20 => {
             let begun = live
                 .state()
