@@ -106,7 +106,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && updated > worlds / 20
         && put_off > worlds / 10
         && noticed > worlds / 40
-        && told > worlds / 100;
+        && told > worlds / 200;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");

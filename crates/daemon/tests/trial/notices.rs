@@ -36,29 +36,31 @@ pub(crate) fn with_terms(pools: Pools, seed: u64) -> Pools {
     pools.with_preemption(all)
 }
 
-/// An owner wants nodes back: mostly those of a job that may be given notice.
-pub(crate) fn reclaim(rng: &mut Pcg64Mcg, live: &Live) -> Ask {
+/// An owner wants nodes back of a pool in which a job may be given notice.
+pub(crate) fn reclaim(rng: &mut Pcg64Mcg, live: &Live) -> Option<Ask> {
     let pools = live.state().market.pools();
-    let taken: Vec<(PoolId, u32)> = live.state().jobs.values().filter_map(of_preemptible).collect();
-    let (pool, nodes) = match taken.is_empty() || rng.random_range(0..4) == 0 {
-        true => (PoolId(rng.random_range(0..pools.as_slice().len() as u32)), 3),
-        false => taken[rng.random_range(0..taken.len())],
-    };
-    let Pool { site: SiteId(site), name, .. } = pools.pool(pool);
-    Ask::Reclaim(Reclaim {
+    let gives = |pool: &PoolId| pools.preemption(pools.pool(*pool).site) != Preemption::default();
+    let jobs = live.state().jobs.values();
+    let taken: Vec<PoolId> = jobs.filter_map(of_preemptible).filter(gives).collect();
+    if taken.is_empty() || rng.random_bool(0.4) {
+        return None;
+    }
+    let Pool { site: SiteId(site), nodes, name, .. } =
+        pools.pool(taken[rng.random_range(0..taken.len())]);
+    Some(Ask::Reclaim(Reclaim {
         site: pools.sites()[*site as usize].name.clone(),
-        pool: Some(name.clone()),
-        nodes: rng.random_range(1..=nodes),
-        notice: (rng.random_range(0..3) == 0).then(|| Span(rng.random_range(0..100))),
+        pool: Some(name.rsplit('/').next().unwrap_or(name).to_owned()),
+        nodes: rng.random_range(1..=*nodes),
+        notice: (rng.random_range(0..3) == 0).then(|| Span(rng.random_range(0..200))),
         length: Span(rng.random_range(1..200)),
-    })
+    }))
 }
 
-/// The nodes of a job that runs and may be given notice.
-fn of_preemptible(job: &Job) -> Option<(PoolId, u32)> {
+/// The pool of a job that runs and may be given notice.
+fn of_preemptible(job: &Job) -> Option<PoolId> {
     let [part] = job.parts() else { return None };
     let is_one = job.phase() == Phase::Running && job.is_preemptible() && !job.in_window();
-    is_one.then_some((part.pool, part.nodes))
+    is_one.then_some(part.pool)
 }
 
 /// Of all jobs that run and have their notice.

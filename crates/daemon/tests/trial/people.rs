@@ -119,6 +119,9 @@ pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Act
     {
         return ask;
     }
+    if let Some(ask) = notices::reclaim(rng, live) {
+        return (administrator(), ask);
+    }
     let last = live.state().last_job();
     let job = |rng: &mut Pcg64Mcg| rng.random_range(0..=last + 1);
     match rng.random_range(0..23) {
@@ -129,7 +132,6 @@ pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Act
             let limits = PowerLimits { energy, carbon_month, ..PowerLimits::default() };
             (administrator(), Ask::Budget { holder: BudgetHolder::User(user.to_owned()), limits })
         }
-        19 if rng.random_bool(0.6) => (administrator(), notices::reclaim(rng, live)),
         20 => {
             let begun = live
                 .state()

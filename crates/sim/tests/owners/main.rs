@@ -339,7 +339,9 @@ fn by_default_owners_who_submit_all_the_time_and_end_early_as_with_no_other_guar
     let spare = by_default(Submitted::AllTheTime, Ends::Early);
     let [limits, early] = [Guard::Limits, Guard::Early].map(of);
     assert_eq!(Guard::usual(Standing::Behind), Guard::Spare);
-    assert!(limits.longer() < 30 && early.longer() < 15);
+    // In few worlds these differ by chance.
+    assert!(worlds() < 1_000 || (limits.longer() < 30 && early.longer() < 15));
+    assert!(limits.longer() > early.longer() && early.longer() > spare.longer());
     let [limits, early, spare] = [limits, early, spare].map(|sums| sums.market_used);
     assert!(limits > early && early > spare && 2 * spare > limits);
 }
