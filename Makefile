@@ -146,6 +146,7 @@ LINTED = --workspace --features tradewind-daemon/clusters,tradewind/clusters,tra
 lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --all-targets $(LINTED) -- -D warnings
+	$(CARGO) clippy --test 'fuzz_*' $(LINTED) -- -D warnings
 	$(CARGO) clippy --no-default-features -p tradewind -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps $(LINTED)
 	$(PYTHON) ./scripts/public-items.py

@@ -24,7 +24,7 @@ build() {
     local target tests=()
     for target in "${targets[@]}"; do tests+=(--test "fuzz_$target"); done
     RUSTC_WORKSPACE_WRAPPER=$PWD/scripts/watched-rustc.sh "${CARGO:-cargo}" test --quiet "${what[@]}" \
-        --no-run --message-format=json "${tests[@]}" | python3 -c '
+        --no-run --message-format=json-render-diagnostics "${tests[@]}" | python3 -c '
 import json, sys
 for line in sys.stdin:
     of = json.loads(line)

@@ -2,7 +2,7 @@
 //! command lines of Slurm's commands. These parsers are modules of the program, which is no library:
 //! they are compiled here once more. The first byte says as what the rest is read.
 #![no_main]
-#![allow(dead_code, reason = "the program uses the rest of these modules")]
+#![allow(dead_code, unused_imports, reason = "the program uses the rest of these modules")]
 
 #[path = "../../crates/cli/src/client/words.rs"]
 mod words;
@@ -66,6 +66,8 @@ mod shims {
     mod hostlist;
     #[path = "../../crates/cli/src/shims/job_name.rs"]
     mod job_name;
+    #[path = "../../crates/cli/src/shims/local_account.rs"]
+    mod local_account;
     #[path = "../../crates/cli/src/shims/moments.rs"]
     mod moments;
     #[path = "../../crates/cli/src/shims/selected.rs"]

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::hostlist;
+use super::local_account::user_id;
 use super::selected::SelectedJob;
 use crate::client::words::{self, length, moment};
 
@@ -243,14 +244,6 @@ impl SelectedJob {
             ("PENDING", reason) => format!("({})", reason.as_deref().unwrap_or("None")),
             _ => hostlist::fold(&self.nodes()),
         }
-    }
-}
-
-/// Users of the market have no numbers: the caller's own is that of the account.
-fn user_id(user: &str) -> String {
-    match super::squeue::accounts().iter().any(|account| account == user) {
-        true => rustix::process::getuid().as_raw().to_string(),
-        false => "N/A".to_owned(),
     }
 }
 

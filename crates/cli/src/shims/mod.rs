@@ -12,6 +12,7 @@ mod hostlist;
 mod job_name;
 mod json;
 pub(crate) mod link;
+mod local_account;
 mod moments;
 mod prolog;
 mod sacct;

@@ -3,6 +3,7 @@
 use super::fields::Field;
 use super::format::{self, FormatColumn};
 use super::job_name::JobName;
+use super::local_account;
 use super::select::{NO_STATE, Wanted};
 use super::selected::SelectedJob;
 use super::{args, json, refused};
@@ -177,27 +178,12 @@ pub(super) fn me(market: &Market) -> Result<String, Failure> {
 /// tools ask for the jobs of `$USER`.
 pub(super) fn users(market: &Market, given: &[String]) -> Result<Vec<String>, Failure> {
     let mut users = args::list(given);
-    let accounts = accounts();
+    let accounts = local_account::names();
     if users.iter().any(|it| accounts.contains(it)) {
         let me = me(market)?;
         users.iter_mut().filter(|it| accounts.contains(it)).for_each(|it| it.clone_from(&me));
     }
     Ok(users)
-}
-
-/// The number of the account on this machine, and its names.
-pub(super) fn accounts() -> Vec<String> {
-    let id = rustix::process::getuid().as_raw().to_string();
-    let named = ["USER", "LOGNAME"].into_iter().filter_map(|it| std::env::var(it).ok());
-    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let mut all: Vec<String> = named.collect();
-    all.extend(known.lines().filter_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)? == id).then(|| name.to_owned())
-    }));
-    all.push(id);
-    all
 }
 
 /// Keeps jobs on these nodes; without nodes, all.

@@ -17,6 +17,7 @@ use worlds::{Ends, Kind, Submitted, World};
 
 /// Worlds of each kind: more than 1,000 over all kinds of [`by_default`]. `make test-long` draws 1,000 of
 /// each, for the numbers in the docs.
+#[expect(clippy::disallowed_methods, reason = "a test: how long it takes, and nothing else")]
 fn worlds() -> u64 {
     let drawn = std::env::var("TRADEWIND_OWNERS_WORLDS").ok();
     drawn.and_then(|it| it.parse().ok()).unwrap_or(125)
