@@ -102,7 +102,7 @@ pub(crate) enum Command {
     Release(control::ReleaseArgs),
     /// Stop jobs that run, and have them wait in the queue again.
     Requeue(control::RequeueArgs),
-    /// Choose for a job what follows if its accepted offer is not kept, or accept another offer.
+    /// Change a job that waits, or choose what follows if its accepted offer is not kept.
     Update(control::UpdateArgs),
     /// Say what would change under another policy, or without a job.
     Whatif(whatif::Args),
