@@ -48,6 +48,16 @@ mod tokens;
 mod update;
 mod waits;
 
+/// The rows of the journal make the same jobs and the same money.
+fn replayed(stage: &Stage) {
+    let mut again = State::empty(DAY);
+    for (at, record) in &stage.records {
+        again.apply(*at, record).unwrap();
+    }
+    assert_eq!(again.jobs, stage.live.state().jobs);
+    assert_eq!(again.accounts(), stage.live.state().accounts());
+}
+
 fn easy() -> Box<dyn Policy> {
     Box::new(gridfill::GridFill::new(gridfill::GridFillSettings::default()))
 }

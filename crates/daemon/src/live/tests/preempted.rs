@@ -19,15 +19,6 @@ fn running_job(submission: Submission) -> (Stage, Tag, u32) {
     (stage, tag, site)
 }
 
-fn replayed(stage: &Stage) {
-    let mut again = State::empty(DAY);
-    for (at, record) in &stage.records {
-        again.apply(*at, record).unwrap();
-    }
-    assert_eq!(again.jobs, stage.live.state().jobs);
-    assert_eq!(again.accounts(), stage.live.state().accounts());
-}
-
 fn owners(stage: &Stage) -> i128 {
     stage.balance("owner:a") + stage.balance("owner:b")
 }

@@ -17,15 +17,6 @@ fn requeued(stage: &mut Stage, at: Time, job: u64) -> Result<Reply, Refusal> {
     stage.asked(at, ana(), Ask::Requeue { job })
 }
 
-fn replayed(stage: &Stage) {
-    let mut again = State::empty(DAY);
-    for (at, record) in &stage.records {
-        again.apply(*at, record).unwrap();
-    }
-    assert_eq!(again.jobs, stage.live.state().jobs);
-    assert_eq!(again.accounts(), stage.live.state().accounts());
-}
-
 #[test]
 fn a_requeued_job_pays_for_what_it_used_and_runs_again() {
     // However its work ended meanwhile: it may have saved itself, and ended well.

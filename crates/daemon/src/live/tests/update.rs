@@ -16,15 +16,6 @@ fn changed(stage: &mut Stage, at: Time, job: u64, words: &[&str]) -> Result<Repl
     stage.asked(at, ana(), Ask::Change { job, change })
 }
 
-fn replayed(stage: &Stage) {
-    let mut again = State::empty(DAY);
-    for (at, record) in &stage.records {
-        again.apply(*at, record).unwrap();
-    }
-    assert_eq!(again.jobs, stage.live.state().jobs);
-    assert_eq!(again.accounts(), stage.live.state().accounts());
-}
-
 fn order_of(stage: &Stage) -> Vec<u64> {
     let state = stage.live.state();
     state.market.queue().filter_map(|id| state.jobs.numbers.get(&id).copied()).collect()
@@ -75,17 +66,21 @@ fn a_held_job_stays_held_and_one_that_waits_for_others_goes_on() {
 }
 
 #[test]
-fn another_name_is_another_line_of_singletons() {
-    let mut stage = crowded();
-    changed(&mut stage, later(1), 4, &["--dependency=singleton"]).unwrap();
-    assert_eq!(stage.phase(4), Phase::Held(&JobHold::Dependency));
-    for job in [1, 2, 3] {
-        // A job that has its nodes keeps its name; the last of the others lets it go.
-        let _ = changed(&mut stage, later(2), job, &["--job-name=other"]);
-    }
-    assert_eq!(stage.phase(4), Phase::Held(&JobHold::Dependency), "job 1 runs under the name");
-    changed(&mut stage, later(3), 4, &["--job-name=mine"]).unwrap();
-    assert_eq!(stage.phase(4), Phase::Waiting, "no other job has this name");
+fn a_singleton_does_not_wait_for_a_job_that_has_another_name_now() {
+    let mut stage = Stage::new();
+    let all = stage.live.state().market.processors();
+    let first = "first".to_owned();
+    stage.submit(DAY, Submission { name: first, ..job(all, 600) }).unwrap();
+    stage.submit(DAY, job(all, 600)).unwrap();
+    stage.submit(DAY, job(all, 600)).unwrap();
+    changed(&mut stage, later(1), 3, &["--dependency=singleton"]).unwrap();
+    assert_eq!(stage.phase(3), Phase::Held(&JobHold::Dependency));
+    changed(&mut stage, later(2), 2, &["--job-name=other"]).unwrap();
+    assert_eq!(stage.phase(3), Phase::Waiting);
+    // And a job that takes the name waits for the one that has it.
+    changed(&mut stage, later(3), 3, &["--job-name=other"]).unwrap();
+    changed(&mut stage, later(4), 3, &["--dependency=singleton"]).unwrap();
+    assert_eq!(stage.phase(3), Phase::Held(&JobHold::Dependency));
     replayed(&stage);
 }
 
