@@ -2,7 +2,8 @@
 //!
 //! What an adapter must remember is in a folder. The folder also has the file `epoch`: the newest
 //! term in which it was opened. Orders of an earlier one are refused. Each term has a lock of its
-//! own, because a process that is frozen still has that of its term.
+//! own, because a process that is frozen still has that of its term, and a folder of its own for what
+//! it is making: a process may be frozen after its order was admitted.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -20,12 +21,23 @@ fn newest(folder: &Path) -> io::Result<Option<u64>> {
     }
 }
 
-/// The name of the lock that an adapter takes in its folder.
-///
-/// # Errors
-/// If the folder cannot be read.
-pub(super) fn lock_name(folder: &Path) -> io::Result<String> {
-    Ok(newest(folder)?.map_or_else(|| "lock".to_owned(), |epoch| format!("lock-{epoch}")))
+/// What an adapter that opens a folder calls the files of its term.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TermNames(Option<u64>);
+
+impl TermNames {
+    /// Those of the newest term.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub(super) fn newest(folder: &Path) -> io::Result<TermNames> {
+        newest(folder).map(TermNames)
+    }
+
+    /// `lock` is `lock-7` in term 7, and `lock` where there are no terms.
+    pub(super) fn of(self, name: &str) -> String {
+        self.0.map_or_else(|| name.to_owned(), |epoch| format!("{name}-{epoch}"))
+    }
 }
 
 /// Refuses orders of earlier terms.
@@ -85,9 +97,10 @@ mod tests {
     fn a_folder_knows_the_newest_term_and_refuses_earlier_ones() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        assert_eq!(lock_name(folder).unwrap(), "lock");
+        let lock_name = |folder| TermNames::newest(folder).unwrap().of("lock");
+        assert_eq!(lock_name(folder), "lock");
         let first = Fence::raise(folder, 3).unwrap();
-        assert_eq!(lock_name(folder).unwrap(), "lock-3");
+        assert_eq!(lock_name(folder), "lock-3");
         first.admits().unwrap();
         let second = Fence::raise(folder, 5).unwrap();
         let refused = first.admits().unwrap_err();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use super::LocalSettings;
@@ -81,21 +82,25 @@ impl Confined {
     ///
     /// # Errors
     /// If something is required that it does not allow.
-    pub(super) fn open(settings: &LocalSettings) -> io::Result<Confined> {
+    pub(super) fn open(settings: &LocalSettings, incoming: &Path) -> io::Result<Confined> {
         let mut confined = Confined::default();
-        confined.reach = confined.namespaces(settings)?;
+        confined.reach = confined.namespaces(settings, incoming)?;
         confined.tree = confined.cgroups(settings)?;
         confined.is_required = settings.confinement.cgroups == ConfineMode::Require;
         confined.share(settings);
         Ok(confined)
     }
 
-    fn namespaces(&mut self, settings: &LocalSettings) -> io::Result<Option<Reach>> {
+    fn namespaces(
+        &mut self,
+        settings: &LocalSettings,
+        incoming: &Path,
+    ) -> io::Result<Option<Reach>> {
         let wish = settings.confinement.namespaces;
         if wish == ConfineMode::Off {
             return Ok(None);
         }
-        let tried = try_namespaces(settings);
+        let tried = try_namespaces(settings, incoming);
         if let Some((seen, why)) = &tried.seen {
             if wish == ConfineMode::Require && tried.reach.is_none() {
                 let what = "no namespaces that hide the state folder";
@@ -238,7 +243,7 @@ struct Tried {
     seen: Option<(&'static str, String)>,
 }
 
-fn try_namespaces(settings: &LocalSettings) -> Tried {
+fn try_namespaces(settings: &LocalSettings, incoming: &Path) -> Tried {
     if settings.accounts.is_some() {
         return match hide::probe_apart() {
             Ok(()) => Tried { reach: Some(Reach::Processes), seen: None },
@@ -246,7 +251,7 @@ fn try_namespaces(settings: &LocalSettings) -> Tried {
         };
     }
     let Some(state) = &settings.hidden else { return Tried { reach: None, seen: None } };
-    let folder = settings.folder.join("incoming").join(".namespaces");
+    let folder = incoming.join(".namespaces");
     let probe = |reach| hide::probe(state, &settings.directory, &folder, reach);
     let Err(fewer) = probe(Reach::Processes) else {
         return Tried { reach: Some(Reach::Processes), seen: None };

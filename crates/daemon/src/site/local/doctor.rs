@@ -26,9 +26,14 @@ const PROCESSES_PER_SLOT: u64 = 4;
 const BEFORE: i64 = 1_704_067_200;
 
 /// Looks at everything; a probe is written, run and removed.
-pub(super) fn look(settings: &LocalSettings, confined: &Confined, owner: &Path) -> Vec<Finding> {
+pub(super) fn look(
+    settings: &LocalSettings,
+    confined: &Confined,
+    incoming: &Path,
+    owner: &Path,
+) -> Vec<Finding> {
     let mut all = vec![
-        probe(settings),
+        probe(settings, incoming),
         supervisor(settings),
         directory(settings),
         disk(settings),
@@ -48,9 +53,9 @@ fn finding(what: &str, verdict: Verdict, found: String, remedy: &str) -> Finding
     Finding { what: what.to_owned(), verdict, found, remedy: remedy.to_owned() }
 }
 
-fn probe(settings: &LocalSettings) -> Finding {
+fn probe(settings: &LocalSettings, incoming: &Path) -> Finding {
     let what = "the site's folder can be written, and scripts in it run";
-    let path = settings.folder.join("incoming").join(".doctor");
+    let path = incoming.join(".doctor");
     let began = Instant::now();
     let run = || -> io::Result<Option<i32>> {
         write_synced(&path, b"#!/bin/sh\nexit 7\n", 0o700)?;

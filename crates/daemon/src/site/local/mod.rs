@@ -10,7 +10,7 @@
 //! | file | what |
 //! |---|---|
 //! | `lock` | held by the one adapter that may use the folder |
-//! | `incoming/` | folders in the making; what is left of them is swept away |
+//! | `incoming/` | folders in the making, of each term its own; what is left of them is swept away |
 //! | `tasks/TAG/sheet.json`, `script`, `wake` | what runs; there as a whole before the task is acknowledged |
 //! | `tasks/TAG/placed.json` | its slots |
 //! | `tasks/TAG/lock` | held by the supervisor as long as it lives |
@@ -34,6 +34,7 @@ mod confine;
 mod doctor;
 pub(in crate::site) mod ends;
 mod entry;
+mod folders;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod gather;
@@ -73,12 +74,11 @@ use self::owner::Load;
 use self::records::{Folder, Hiding, Sheet};
 pub use self::role::play;
 pub use self::supervise::supervise;
-use super::fence::lock_name;
 use super::limits::{CaughtCaps, Holds};
 use super::reading::{Excerpt, Links, Stream, read};
 use super::size::Size;
 use super::{Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag};
-use crate::site::files::{at, folder_name, lock};
+use crate::site::files::folder_name;
 
 /// So long before its start a task gets its slots: its supervisor then starts it on the second.
 const AHEAD: Span = Span(2);
@@ -127,6 +127,8 @@ impl LocalSettings {
 #[derive(Debug)]
 pub struct Local {
     settings: LocalSettings,
+    /// Folders in the making.
+    incoming: PathBuf,
     confined: Confined,
     entries: BTreeMap<Tag, Entry>,
     /// Those that have not ended.
@@ -154,12 +156,12 @@ impl Local {
     /// # Errors
     /// If the folder cannot be used, another adapter uses it, or a file in it is damaged.
     pub fn open(settings: LocalSettings) -> io::Result<Local> {
-        make_folders(&settings.folder)?;
-        let lock = take_lock(&settings.folder)?;
+        let (incoming, lock) = folders::open(&settings.folder)?;
         let gone = Gone::open(&settings.folder.join("gone"))?;
         let ends = Ends::open(&settings.folder.join("ends"))?;
         let mut local = Local {
             settings,
+            incoming,
             confined: Confined::default(),
             entries: BTreeMap::new(),
             live: BTreeSet::new(),
@@ -173,8 +175,7 @@ impl Local {
             unread: Vec::new(),
             _lock: lock,
         };
-        local.sweep()?;
-        local.confined = Confined::open(&local.settings)?;
+        local.confined = Confined::open(&local.settings, &local.incoming)?;
         local.find()?;
         local.sweep_cells();
         Ok(local)
@@ -195,7 +196,7 @@ impl Local {
     }
 
     fn incoming(&self, name: &str) -> PathBuf {
-        self.settings.folder.join("incoming").join(name)
+        self.incoming.join(name)
     }
 
     fn place(&self, tag: &Tag) -> PathBuf {
@@ -204,13 +205,6 @@ impl Local {
 
     fn knows(&self, tag: &Tag) -> bool {
         self.entries.contains_key(tag) || self.gone.has(&gone_line(tag))
-    }
-
-    fn sweep(&self) -> io::Result<()> {
-        for entry in fs::read_dir(self.settings.folder.join("incoming"))? {
-            fs::remove_dir_all(entry?.path())?;
-        }
-        Ok(())
     }
 
     fn find(&mut self) -> io::Result<()> {
@@ -511,7 +505,7 @@ impl Site for Local {
     }
 
     fn doctor(&mut self) -> Vec<Finding> {
-        doctor::look(&self.settings, &self.confined, &self.owner_folder())
+        doctor::look(&self.settings, &self.confined, &self.incoming, &self.owner_folder())
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -560,33 +554,4 @@ fn gone_line(tag: &Tag) -> String {
 
 fn count(slots: &BTreeSet<u32>) -> u32 {
     u32::try_from(slots.len()).unwrap_or(u32::MAX)
-}
-
-fn make_folders(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    if folder.to_str().is_none() {
-        return Err(io::Error::other(format!("{}: not UTF-8", folder.display())));
-    }
-    for name in ["tasks", "incoming", "owner"] {
-        let path = folder.join(name);
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&path)
-            .map_err(|error| at(&path, &error))?;
-    }
-    Ok(())
-}
-
-/// The folder's lock. A process that is just being made by another thread may hold it for a
-/// moment after its adapter is gone.
-fn take_lock(folder: &Path) -> io::Result<File> {
-    let name = lock_name(folder)?;
-    for _ in 0..100 {
-        if let Some(lock) = lock(&folder.join(&name))? {
-            return Ok(lock);
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Err(io::Error::other(format!("{}: used by another process", folder.display())))
 }

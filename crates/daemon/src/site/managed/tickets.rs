@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_model::{Span, Time};
 
 use super::log::{Haste, Log};
-use crate::site::fence::lock_name;
+use crate::site::fence::TermNames;
 use crate::site::files::{at, folder_name, lock, sync_folder};
 use crate::site::local::ends::Ends;
 use crate::site::local::gone::Gone;
@@ -426,7 +426,7 @@ impl Tickets {
 
 /// The folder's lock. An adapter that was just dropped elsewhere may hold it for a moment.
 fn take_lock(folder: &Path) -> io::Result<File> {
-    let name = lock_name(folder)?;
+    let name = TermNames::newest(folder)?.of("lock");
     for _ in 0..100 {
         if let Some(lock) = lock(&folder.join(&name))? {
             return Ok(lock);
