@@ -11,6 +11,7 @@ use crate::api::Advisor;
 use crate::blocking::blocking;
 use crate::context::Context;
 use crate::failure::{Answer, ErrorResponse};
+use crate::quiet::quietly;
 use crate::turns::{NoTurn, Turn};
 use crate::watch::Watch;
 
@@ -67,14 +68,39 @@ impl AdviceRequest {
         &self,
         work: impl FnOnce(&dyn Advisor, &Watch) -> Result<T, Refusal> + Send + 'static,
     ) -> Answer<T> {
+        self.answer(blocking(self.permitted(work))).await
+    }
+
+    /// The same for long work that holds nothing that others wait for: further questions of a user
+    /// have a lower priority, so that the first ones of others get the processor before them.
+    ///
+    /// # Errors
+    /// As [`AdviceRequest::ask`]; that there is no thread for it.
+    pub(crate) async fn ask_long<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn Advisor, &Watch) -> Result<T, Refusal> + Send + 'static,
+    ) -> Answer<T> {
+        match self.turn.is_further() {
+            true => self.answer(quietly(self.permitted(work))).await,
+            false => self.ask(work).await,
+        }
+    }
+
+    /// The work, and then the permit is free.
+    fn permitted<T>(
+        &self,
+        work: impl FnOnce(&dyn Advisor, &Watch) -> Result<T, Refusal>,
+    ) -> impl FnOnce() -> Result<T, Refusal> {
         let (turn, watch) = (Arc::clone(&self.turn), self.watch.clone());
         let advisor = Arc::clone(&self.context.advisor);
-        let done = blocking(move || {
+        move || {
             let said = work(&*advisor, &watch);
-            // The permit is free when the work is over, and not before.
             drop(turn);
             said
-        });
+        }
+    }
+
+    async fn answer<T>(&self, done: impl Future<Output = Answer<Result<T, Refusal>>>) -> Answer<T> {
         let late = self.watch.until() + GRACE;
         match tokio::time::timeout_at(late.into(), done).await {
             Ok(Ok(Ok(said))) => Ok(said),

@@ -74,9 +74,15 @@ pub(crate) struct Turn {
     turns: Arc<Turns>,
     user: String,
     since: Instant,
+    is_further: bool,
 }
 
 impl Turn {
+    /// Whether other questions of the same user ran or waited when this one was asked.
+    pub(crate) fn is_further(&self) -> bool {
+        self.is_further
+    }
+
     /// Name of the user.
     pub(crate) fn user(&self) -> &str {
         &self.user
@@ -148,26 +154,27 @@ impl Turns {
         who: &Actor,
         until: Instant,
     ) -> Result<Turn, NoTurn> {
-        let turn = || {
+        let turn = |is_further| {
             let (turns, user) = (Arc::clone(self), who.user.clone());
-            Turn { turns, user, since: Instant::now() }
+            Turn { turns, user, since: Instant::now(), is_further }
         };
-        let (number, served) = {
+        let (is_further, (number, served)) = {
             let mut desk = self.desk();
+            let is_further = desk.has(&who.user);
             // A caller that waits although there is a permit was notified already.
             if desk.may_run(self.bounds, &who.user, who.role) && !desk.lines.contains_key(&who.user)
             {
                 desk.start(&who.user);
-                return Ok(turn());
+                return Ok(turn(is_further));
             }
-            desk.queue(self.bounds, who)?
+            (is_further, desk.queue(self.bounds, who)?)
         };
         let (turns, user) = (Arc::clone(self), who.user.clone());
         let mut waiting = Waiting { turns, user, number, is_served: false };
         match tokio::time::timeout_at(until.into(), served).await {
             Ok(Ok(())) => {
                 waiting.is_served = true;
-                Ok(turn())
+                Ok(turn(is_further))
             }
             Ok(Err(_)) | Err(_) => Err(NoTurn::Late),
         }
@@ -206,6 +213,11 @@ impl Desk {
         let all = bounds.all + usize::from(role == Role::Administrator);
         let own = self.running.get(user).copied().unwrap_or(0);
         self.used < all && own < bounds.per_user
+    }
+
+    /// Whether a question of the user runs or waits.
+    fn has(&self, user: &str) -> bool {
+        self.running.contains_key(user) || self.lines.contains_key(user)
     }
 
     fn start(&mut self, user: &str) {

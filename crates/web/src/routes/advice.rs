@@ -220,7 +220,7 @@ pub(crate) async fn whatif(
     }
     let view = context.view().await?;
     let look = move |advisor: &dyn Advisor, watch: &Watch| advisor.whatif(&view, &question, watch);
-    let mut found = ahead.ask(look).await?;
+    let mut found = ahead.ask_long(look).await?;
     drop(ahead);
     let found = context.look(move |live| {
         if caller.actor.role != Role::Administrator {

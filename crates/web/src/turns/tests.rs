@@ -130,3 +130,23 @@ fn how_long_to_wait_follows_from_how_long_questions_take_and_who_waits() {
     turns.give_back("ana", Some(Duration::from_secs(80)));
     assert_eq!(turns.desk().mean_ms, 17_000);
 }
+
+#[test]
+fn a_further_question_of_a_user_is_known_as_one() {
+    let runtime = runtime();
+    let _guard = runtime.enter();
+    let turns = turns(2, 1, 1);
+    let anas = poll(&mut ask(&turns, "ana")).unwrap().unwrap();
+    let mut second = ask(&turns, "ana");
+    assert!(poll(&mut second).is_none());
+    let bobs = poll(&mut ask(&turns, "bob")).unwrap().unwrap();
+    assert!(!anas.is_further() && !bobs.is_further());
+    // She waits for others, and not for herself.
+    let mut cays = ask(&turns, "cay");
+    assert!(poll(&mut cays).is_none());
+    drop(bobs);
+    assert!(!poll(&mut cays).unwrap().unwrap().is_further());
+    drop(anas);
+    assert!(poll(&mut second).unwrap().unwrap().is_further());
+    assert!(!poll(&mut ask(&turns, "ana")).unwrap().unwrap().is_further());
+}

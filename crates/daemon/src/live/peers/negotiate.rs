@@ -40,16 +40,9 @@ impl Live {
         let peers: Arc<[Peer]> = self.settings.peers.iter().filter_map(named).collect();
         let member = Member { me: Peer(0), peers, settings: self.negotiation(), seed: 0 };
         let mut out = Vec::new();
-        let desk = Desk {
-            at,
-            state: &self.state,
-            settings: &self.settings,
-            outlook: &self.outlook,
-            away: &self.index.away,
-            exchange: self.policy.exchange(),
-        };
         let durable = self.state.peers.durable.clone();
-        self.negotiator = Some(Negotiator::restart(durable, member, at, &desk, &mut out));
+        let negotiator = Negotiator::restart(durable, member, at, &self.desk(at), &mut out);
+        self.negotiator = Some(negotiator);
         self.carry_out(at, out, None)
     }
 
@@ -103,17 +96,20 @@ impl Live {
             self.outlook = OnceCell::new();
         }
         let mut out = Vec::new();
-        let desk = Desk {
+        negotiator.step(at, input, &self.desk(at), &mut out);
+        self.negotiator = Some(negotiator);
+        self.carry_out(at, out, traveller)
+    }
+
+    fn desk(&self, at: Time) -> Desk<'_> {
+        Desk {
             at,
             state: &self.state,
             settings: &self.settings,
             outlook: &self.outlook,
             away: &self.index.away,
             exchange: self.policy.exchange(),
-        };
-        negotiator.step(at, input, &desk, &mut out);
-        self.negotiator = Some(negotiator);
-        self.carry_out(at, out, traveller)
+        }
     }
 
     fn carry_out(
