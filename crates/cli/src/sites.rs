@@ -399,7 +399,11 @@ fn open_one(
             let made = local_settings(site, machine, state);
             let mut settings = made.map_err(|wrong| failed(&wrong))?;
             settings.confinement.slots_of_machine = Some(slots);
-            (Box::new(Local::open(settings).map_err(|wrong| failed(&wrong))?), LOCAL_SURVEY)
+            let opened = match owned {
+                Some(owned) => Local::open_for(settings, owned.epoch),
+                None => Local::open(settings),
+            };
+            (Box::new(opened.map_err(|wrong| failed(&wrong))?), LOCAL_SURVEY)
         }
         SiteKind::Slurm(cluster) => {
             let settings = managed(site, cluster, state, home).map_err(|wrong| failed(&wrong))?;

@@ -14,6 +14,8 @@ mod local_site;
 mod requests;
 #[path = "local_site/signals.rs"]
 mod signals;
+#[path = "local_site/terms.rs"]
+mod terms;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,9 +27,7 @@ use std::time::{Duration, Instant};
 
 use local_site::LocalBench;
 use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order, tag};
-use tradewind_daemon::site::fence::Fence;
-use tradewind_daemon::site::local::{Local, LocalSettings};
-use tradewind_daemon::site::{Exit, Order, Seen, Site as _, SiteError, Verdict};
+use tradewind_daemon::site::{Exit, Order, Seen, Verdict};
 use tradewind_io::submission::Work;
 use tradewind_model::Span;
 
@@ -276,25 +276,6 @@ fn a_daemon_that_dies_on_the_way_neither_loses_nor_doubles_a_task() {
         sleep(Duration::from_millis(50));
         assert_eq!(fs::read_to_string(count).unwrap(), "once\n", "{names:?}");
     }
-}
-
-/// A daemon is frozen after its order was admitted, and before the task is in its place. The next
-/// one runs the task and forgets it; then the first goes on.
-#[test]
-fn a_daemon_that_was_frozen_within_an_order_does_not_run_it_again() {
-    let term = |settings: &LocalSettings, epoch| Fence::raise(&settings.folder, epoch).unwrap();
-    let mut bench = LocalBench::set(8, |_, settings| drop(term(settings, 3)));
-    let order = shell(&mut bench, "echo once >> count");
-    let mut frozen = bench.local.take().unwrap();
-    term(&bench.settings, 4);
-    bench.local = Some(Local::open(bench.settings.clone()).unwrap());
-    bench.site().submit(&order).unwrap();
-    assert_eq!(until_ended(&mut bench), Exit::Code(0));
-    bench.site().forget(&tag(1)).unwrap();
-    let late = frozen.submit(&order);
-    let laid = fs::read_dir(bench.settings.folder.join("tasks")).unwrap().count();
-    assert!(matches!(late, Err(SiteError::Unknown(_))) && laid == 0, "{late:?}, {laid} tasks");
-    assert_eq!(fs::read_to_string(bench.settings.directory.join("count")).unwrap(), "once\n");
 }
 
 /// Many supervisors for one task: one runs it.

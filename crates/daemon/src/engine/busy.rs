@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tradewind_model::SiteId;
 
-use super::handle::Handle;
+use super::handle::TermHandle;
 use crate::live::Input;
 use crate::site::SiteError;
 
@@ -62,7 +62,7 @@ impl Busy {
 }
 
 /// Watches over a site's thread until what is returned is dropped.
-pub(super) fn watch(id: SiteId, site: String, busy: Arc<Busy>, engine: Handle) -> Sender<()> {
+pub(super) fn watch(id: SiteId, site: String, busy: Arc<Busy>, engine: TermHandle) -> Sender<()> {
     let (alive, ended) = channel();
     let watch = move || look(id, &site, &busy, &engine, &ended);
     // Without it the site works as it did before there was such a watch.
@@ -70,7 +70,7 @@ pub(super) fn watch(id: SiteId, site: String, busy: Arc<Busy>, engine: Handle) -
     alive
 }
 
-fn look(id: SiteId, site: &str, busy: &Busy, engine: &Handle, ended: &Receiver<()>) {
+fn look(id: SiteId, site: &str, busy: &Busy, engine: &TermHandle, ended: &Receiver<()>) {
     let mut is_told = false;
     while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
         match busy.overdue() {

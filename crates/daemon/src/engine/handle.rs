@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tradewind_model::{SiteId, Time};
 
 use super::gauges::Gauges;
+use super::lease::Lease;
 use crate::live::rights::Actor;
 use crate::live::site_health::SiteState;
 use crate::live::{Ask, Input, Live, Record, Refusal, RefusalKind, Reply};
@@ -195,5 +196,36 @@ impl Handle {
     pub(super) fn pair() -> (Handle, Receiver<Message>) {
         let (send, receive) = channel();
         (Handle(send, Arc::default()), receive)
+    }
+}
+
+/// The way to the engine for what was asked in one term of ownership: it says nothing to a later term of
+/// the same daemon, however long it takes.
+#[derive(Debug, Clone)]
+pub(super) struct TermHandle {
+    engine: Handle,
+    lease: Arc<Lease>,
+}
+
+impl TermHandle {
+    /// Of the term that has this lease.
+    pub(super) fn new(engine: Handle, lease: Arc<Lease>) -> TermHandle {
+        TermHandle { engine, lease }
+    }
+
+    /// As [`Handle::tell`].
+    ///
+    /// # Errors
+    /// If the engine has stopped, or the term is over.
+    pub(super) fn tell(&self, input: Input) -> Result<(), EngineStopped> {
+        match self.lease.lost() {
+            Some(_) => Err(EngineStopped),
+            None => self.engine.tell(input),
+        }
+    }
+
+    /// As [`Handle::gauges`].
+    pub(super) fn gauges(&self) -> &Arc<Gauges> {
+        self.engine.gauges()
     }
 }

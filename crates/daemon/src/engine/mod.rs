@@ -8,6 +8,7 @@
 
 mod ahead;
 mod busy;
+mod by_hand;
 mod clock;
 mod follow;
 mod full;
@@ -26,6 +27,7 @@ mod standby;
 mod start;
 mod still;
 
+pub use by_hand::StandbyByHand;
 pub use gauges::Gauges;
 pub use handle::{CommittedRecord, EngineStopped, Handle, RecordStream};
 pub use lease::{Lease, Tick};

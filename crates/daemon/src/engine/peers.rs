@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tradewind_model::Time;
 use tradewind_sched::negotiation::Peer;
 
-use super::handle::Handle;
+use super::handle::TermHandle;
 use crate::live::Input;
 use crate::live::peers::{
     MessageBody, PeerMessage, PeerOutput, Receipts, RemoteStatus, StatusQuery, StatusReport,
@@ -76,7 +76,7 @@ impl PeerSender {
         peer: Peer,
         market: String,
         setup: PeerSetup,
-        engine: Handle,
+        engine: TermHandle,
     ) -> std::io::Result<PeerSender> {
         let (errands, receive) = channel();
         let name = format!("peer-{}", setup.name);
@@ -98,7 +98,7 @@ struct Round {
     peer: Peer,
     market: String,
     setup: PeerSetup,
-    engine: Handle,
+    engine: TermHandle,
     /// Whether it answered the last time.
     there: Option<bool>,
     /// It is left alone until then.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tradewind_model::SiteId;
 
 use super::busy::{self, Busy, SiteCall};
-use super::handle::Handle;
+use super::handle::TermHandle;
 use super::lease::Lease;
 pub(super) use super::reads::Reader;
 use crate::live::{Act, Input, Instruction};
@@ -79,7 +79,7 @@ impl Worker {
     pub(super) fn start(
         id: SiteId,
         setup: SiteSetup,
-        engine: Handle,
+        engine: TermHandle,
         lease: Arc<Lease>,
     ) -> std::io::Result<Worker> {
         let (errands, receive) = channel();
@@ -143,7 +143,7 @@ pub(super) fn stop(workers: Vec<Worker>) {
 struct Talk {
     id: SiteId,
     setup: SiteSetup,
-    engine: Handle,
+    engine: TermHandle,
     errands: Receiver<SiteRequest>,
     voice: Voice,
     /// As they were last seen.
@@ -356,4 +356,83 @@ fn next_of(waiting: &mut VecDeque<Instruction>) -> Vec<Instruction> {
         all.extend(waiting.pop_front());
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use tradewind_model::Time;
+
+    use super::super::handle::{Handle, Message};
+    use super::*;
+    use crate::site::fake::FakeSite;
+    use crate::site::{Order, PoolSetup};
+
+    /// A site that answers an order when the term in which it was given is over.
+    #[derive(Debug)]
+    struct Slow(FakeSite, Arc<Lease>);
+
+    impl Site for Slow {
+        fn pools(&self) -> &[PoolSetup] {
+            self.0.pools()
+        }
+
+        fn survey(&mut self) -> Result<Survey, SiteError> {
+            self.0.survey()
+        }
+
+        fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
+            self.0.submit(order)
+        }
+
+        fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
+            self.1.lose("taken over");
+            self.0.withdraw(tag)
+        }
+
+        fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
+            self.0.recall(tag)
+        }
+
+        fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
+            self.0.forget(tag)
+        }
+
+        fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
+            self.0.output(tag, max)
+        }
+
+        fn doctor(&mut self) -> Vec<crate::site::Finding> {
+            self.0.doctor()
+        }
+    }
+
+    /// What an engine hears of a withdrawal.
+    fn heard(is_slow: bool) -> usize {
+        let lease = Lease::timed(crate::engine::Tick::now(), Duration::from_secs(600));
+        let (handle, messages) = Handle::pair();
+        let fake = FakeSite::new(Vec::new(), Time(0));
+        let site: Box<dyn Site> = match is_slow {
+            true => Box::new(Slow(fake, Arc::clone(&lease))),
+            false => Box::new(fake),
+        };
+        let long = Duration::from_secs(600);
+        let (name, owner) = ("a".to_owned(), "o".to_owned());
+        let setup = SiteSetup { name, owner, site, survey_every: long, survey_within: long };
+        let engine = TermHandle::new(handle, Arc::clone(&lease));
+        let worker = Worker::start(SiteId(0), setup, engine, lease).unwrap();
+        let tag = Tag { market: "m".to_owned(), job: 1, attempt: 0, part: 0 };
+        let (site, act) = (SiteId(0), Act::Withdraw);
+        worker.tell(vec![Instruction { site, tag, act, order: None, go: None, signal: None }]);
+        stop(vec![worker]);
+        let answers = messages.try_iter().filter(|it| match it {
+            Message::Input(input) => matches!(**input, Input::Answered { .. }),
+            _ => false,
+        });
+        answers.count()
+    }
+
+    #[test]
+    fn an_answer_that_comes_when_the_term_is_over_is_not_heard_in_the_next_one() {
+        assert_eq!((heard(false), heard(true)), (1, 0));
+    }
 }

@@ -11,7 +11,7 @@ use tradewind_sched::negotiation::Peer;
 use super::ahead::PageThread;
 use super::clock::{self, Clock, ClockReading};
 use super::full::Unwritten;
-use super::handle::{Handle, Message};
+use super::handle::{Handle, Message, TermHandle};
 use super::journal::Journal;
 use super::large::Large;
 use super::lease::Lease;
@@ -237,10 +237,11 @@ pub(super) fn assemble<C: Codec>(
         tracing::warn!(%wrong, "the journal's log could not be moved into its file");
     }
     let at = live.state().now();
-    let postmen = postmen(&live, peers, handle)?;
+    let engine = TermHandle::new(handle.clone(), Arc::clone(&lease));
+    let postmen = postmen(&live, peers, &engine)?;
     let mut workers = Vec::new();
     for (place, site) in sites.into_iter().enumerate() {
-        let worker = Worker::start(SiteId(place as u32), site, handle.clone(), Arc::clone(&lease));
+        let worker = Worker::start(SiteId(place as u32), site, engine.clone(), Arc::clone(&lease));
         workers.push(worker.map_err(|wrong| format!("no thread for a site: {wrong}"))?);
     }
     let mut looping = Loop {
@@ -371,13 +372,13 @@ fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
 fn postmen(
     live: &Live,
     peers: Vec<PeerSetup>,
-    handle: &Handle,
+    engine: &TermHandle,
 ) -> Result<BTreeMap<Peer, PeerSender>, String> {
     let mut postmen = BTreeMap::new();
     for setup in peers {
         let Some(peer) = live.state().peers.number_of(&setup.name) else { continue };
         let market = live.state().name.clone();
-        let started = PeerSender::start(peer, market, setup, handle.clone());
+        let started = PeerSender::start(peer, market, setup, engine.clone());
         let started = started.map_err(|wrong| format!("no thread for a peer: {wrong}"))?;
         postmen.insert(peer, started);
     }

@@ -30,7 +30,7 @@ fn bench() -> LocalBench {
 /// Only root may make cgroups without anything having been delegated. Where there are none to be
 /// made, a site must say so.
 #[expect(clippy::print_stderr, reason = "what is not tried is said")]
-fn has_cgroups(name: &str) -> bool {
+pub(super) fn has_cgroups(name: &str) -> bool {
     if !is_root(name) {
         return false;
     }
@@ -47,7 +47,7 @@ fn has_cgroups(name: &str) -> bool {
 }
 
 /// The cgroup of the task whose job is 1, as its sheet has it.
-fn cell(bench: &LocalBench) -> PathBuf {
+pub(super) fn cell(bench: &LocalBench) -> PathBuf {
     let sheet = fs::read(task_folder(bench).join("sheet.json")).unwrap();
     let sheet: serde_json::Value = serde_json::from_slice(&sheet).unwrap();
     PathBuf::from(sheet["cell"]["folder"].as_str().unwrap())

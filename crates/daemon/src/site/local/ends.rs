@@ -34,6 +34,8 @@ struct EndLine {
 #[derive(Debug)]
 pub(in crate::site) struct Ends {
     path: PathBuf,
+    /// What the file is made as when it is written anew.
+    draft: PathBuf,
     lines: usize,
     all: BTreeMap<Tag, EndLine>,
     /// The first to be dropped first.
@@ -59,6 +61,7 @@ impl Ends {
         };
         let mut ends = Ends {
             path: path.to_owned(),
+            draft: path.with_extension("part"),
             lines: text.lines().count(),
             all: BTreeMap::new(),
             order: VecDeque::new(),
@@ -76,6 +79,11 @@ impl Ends {
             }
         }
         Ok(ends)
+    }
+
+    /// With another draft: where its folder is gone, the file is not written anew any more.
+    pub(in crate::site) fn drafted(self, draft: PathBuf) -> Ends {
+        Ends { draft, ..self }
     }
 
     /// Those that are dropped for it.
@@ -162,7 +170,7 @@ impl Ends {
 
     fn renew(&self) -> io::Result<()> {
         let lines = self.order.iter().filter_map(|tag| self.all.get(tag));
-        write_lines(&self.path, lines.cloned().collect())
+        write_lines(&self.draft, &self.path, lines.cloned().collect())
     }
 
     /// The task was submitted once more: from now on every survey tells how it ended, if that is
@@ -220,17 +228,16 @@ fn note(tag: &Tag, line: &EndLine) -> Note {
     Note { kind: NoteKind::End, key: tag.to_string(), body }
 }
 
-fn write_lines(path: &Path, lines: Vec<EndLine>) -> io::Result<()> {
-    let part = path.with_extension("part");
-    drop(fs::remove_file(&part));
+fn write_lines(draft: &Path, path: &Path, lines: Vec<EndLine>) -> io::Result<()> {
+    drop(fs::remove_file(draft));
     let mut options = OpenOptions::new();
-    let mut file: File = options.create_new(true).write(true).mode(0o600).open(&part)?;
+    let mut file: File = options.create_new(true).write(true).mode(0o600).open(draft)?;
     for line in lines {
         serde_json::to_writer(&mut file, &line)?;
         file.write_all(b"\n")?;
     }
     file.sync_all()?;
-    fs::rename(&part, path)
+    fs::rename(draft, path)
 }
 
 /// Copies the ends that are known at a site of this machine: of forgotten tasks, and of those that
@@ -259,7 +266,7 @@ pub(in crate::site) fn copy(folder: &Path, to: &Path) -> io::Result<()> {
         ends.order.iter().filter_map(|tag| ends.all.get(tag)).cloned().collect();
     match lines.is_empty() {
         true => Ok(()),
-        false => write_lines(to, lines),
+        false => write_lines(&to.with_extension("part"), to, lines),
     }
 }
 
@@ -315,5 +322,19 @@ mod tests {
         assert_eq!((again.all.len(), again.lines), (MAX, MAX));
         assert_eq!((&again.all, &again.order), (&ends.all, &ends.order));
         assert_eq!(again.all.last_key_value().unwrap().0, &tag(34_999));
+    }
+
+    /// One that was frozen while it wrote the file anew goes on.
+    #[test]
+    fn who_has_no_folder_any_more_does_not_write_the_file_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, own] = ["ends", "incoming-3"].map(|name| folder.path().join(name));
+        fs::create_dir(&own).unwrap();
+        let frozen = Ends::open(&path).unwrap().drafted(own.join("ends"));
+        frozen.renew().unwrap();
+        fs::remove_dir_all(&own).unwrap();
+        Ends::open(&path).unwrap().forgotten([(&tag(1), ended(Exit::Code(7)))].into_iter());
+        frozen.renew().unwrap_err();
+        assert_eq!(Ends::open(&path).unwrap().all.len(), 1);
     }
 }

@@ -122,9 +122,15 @@ impl Entry {
         matches!(self.state, TaskState::Ended(_))
     }
 
-    /// Gives it slots and a supervisor.
-    pub(super) fn place(&mut self, slots: Vec<u32>, program: &[PathBuf]) -> io::Result<()> {
-        self.folder.note(Folder::PLACED, &Placed { slots: slots.clone() })?;
+    /// Gives it slots and a supervisor. A term that is over has no `drafts`, and gives none: its slots
+    /// may be another task's by now.
+    pub(super) fn place(
+        &mut self,
+        slots: Vec<u32>,
+        drafts: &Path,
+        program: &[PathBuf],
+    ) -> io::Result<()> {
+        self.folder.note_from(drafts, Folder::PLACED, &Placed { slots: slots.clone() })?;
         self.state = TaskState::Placed(slots);
         self.launch(program)
     }

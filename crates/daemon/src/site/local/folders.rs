@@ -6,26 +6,30 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use crate::site::fence::TermNames;
+use crate::site::fence::{self, INCOMING, LOCK, TermNames};
 use crate::site::files::{at, lock};
 
-/// The folder for what is being made, of each term.
-const INCOMING: &str = "incoming";
-
-/// Makes the folders and locks them; the folder for what is being made, which is empty.
+/// Makes the folders and locks them; the folder for what is being made, which is empty. `epoch`: that of
+/// the term, which has begun; `None`: it is only looked at.
 ///
 /// # Errors
-/// If they cannot be used, or another process uses them.
-pub(super) fn open(folder: &Path) -> io::Result<(PathBuf, File)> {
+/// If they cannot be used, another process uses them, or a later term has begun.
+pub(super) fn open(folder: &Path, epoch: Option<u64>) -> io::Result<(PathBuf, File)> {
     if folder.to_str().is_none() {
         return Err(io::Error::other(format!("{}: not UTF-8", folder.display())));
     }
-    // Of one look, or else a later term could come between.
-    let term = TermNames::newest(folder)?;
-    let incoming = folder.join(term.of(INCOMING));
-    make(&[&folder.join("tasks"), &incoming, &folder.join("owner")])?;
-    let lock = take_lock(folder, &term.of("lock"))?;
-    sweep(folder, &incoming)?;
+    let names = match epoch {
+        Some(epoch) => TermNames::of_term(epoch),
+        None => TermNames::newest(folder)?,
+    };
+    let incoming = folder.join(names.of(INCOMING));
+    make(&[&folder.join("tasks"), &folder.join("owner")])?;
+    // That of a term is there, unless the term is over.
+    if epoch.is_none() {
+        make(&[&incoming])?;
+    }
+    let lock = take_lock(folder, &names.of(LOCK))?;
+    fence::empty(&incoming).map_err(|error| at(&incoming, &error))?;
     Ok((incoming, lock))
 }
 
@@ -47,20 +51,4 @@ fn take_lock(folder: &Path, name: &str) -> io::Result<File> {
         thread::sleep(Duration::from_millis(20));
     }
     Err(io::Error::other(format!("{}: used by another process", folder.display())))
-}
-
-/// Removes what was being made. Folders of earlier terms are moved away first: a daemon that was
-/// frozen while it submitted a task can then not put it into its place, where it would run again
-/// after we have run and forgotten it.
-fn sweep(folder: &Path, incoming: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let (path, name) = entry.map(|it| (it.path(), it.file_name()))?;
-        if name.to_string_lossy().starts_with(INCOMING) && path != incoming {
-            fs::rename(&path, incoming.join(name))?;
-        }
-    }
-    for entry in fs::read_dir(incoming)? {
-        fs::remove_dir_all(entry?.path())?;
-    }
-    Ok(())
 }

@@ -1,12 +1,12 @@
 //! Tags of tasks that were forgotten, or withdrawn before they were known: never to run again.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::site::files::at;
+use crate::site::files::{at, sync_folder, write_synced};
 
 /// One line per tag in a file that only grows.
 #[derive(Debug)]
@@ -30,6 +30,22 @@ impl Gone {
         }
         let lines = text.get(..whole).unwrap_or_default().lines();
         Ok(Gone { file, tags: lines.map(str::to_owned).collect() })
+    }
+
+    /// The same in a file of its own, which is made as `draft` first. What an adapter that had opened
+    /// the file before still adds to its own, or cuts off there, is lost.
+    pub(in crate::site) fn open_anew(path: &Path, draft: &Path) -> io::Result<Gone> {
+        let text = match fs::read_to_string(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(|error| at(path, &error))?,
+        };
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let text = text.get(..whole).unwrap_or_default();
+        write_synced(draft, text.as_bytes(), 0o600).map_err(|error| at(draft, &error))?;
+        let file = OpenOptions::new().append(true).open(draft)?;
+        fs::rename(draft, path).map_err(|error| at(path, &error))?;
+        sync_folder(path.parent().unwrap_or(Path::new(".")))?;
+        Ok(Gone { file, tags: text.lines().map(str::to_owned).collect() })
     }
 
     /// Only these from now on: what counts is elsewhere, and the file is a copy.
@@ -89,5 +105,22 @@ mod tests {
         assert!(gone.has("tw-m-1-0-0") && !gone.has("tw-m-2-0-1"));
         gone.add(&["tw-m-3-0-0".to_owned()]).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "tw-m-1-0-0\ntw-m-3-0-0\n");
+    }
+
+    /// One that was frozen while it added a line goes on, and cuts off what it could not write.
+    #[test]
+    fn who_opened_the_file_before_neither_adds_to_it_nor_cuts_it_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, draft] = ["gone", "draft"].map(|name| folder.path().join(name));
+        let mut frozen = Gone::open_anew(&path, &draft).unwrap();
+        frozen.add(&["tw-m-1-0-0".to_owned()]).unwrap();
+        let length = frozen.file.metadata().unwrap().len();
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"tw-m-9").unwrap();
+        let mut gone = Gone::open_anew(&path, &draft).unwrap();
+        assert!(gone.has("tw-m-1-0-0") && !gone.has("tw-m-9"));
+        gone.add(&["tw-m-2-0-0".to_owned()]).unwrap();
+        frozen.add(&["tw-m-3-0-0".to_owned()]).unwrap();
+        frozen.file.set_len(length).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "tw-m-1-0-0\ntw-m-2-0-0\n");
     }
 }

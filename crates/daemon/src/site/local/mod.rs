@@ -65,6 +65,7 @@ use tradewind_model::{Span, Time};
 
 use self::accounts::TaskAccount;
 pub use self::accounts::UserAccounts;
+use self::cgroups::Tree;
 use self::confine::Confined;
 pub use self::confine::{ConfineMode, Confinement};
 use self::ends::Ends;
@@ -150,15 +151,28 @@ pub struct Local {
 }
 
 impl Local {
-    /// Opens the site's folder, and finds the tasks that are there. Takes as long as reading two
-    /// files for each.
+    /// Opens the site's folder for a look, or where there are no terms of ownership.
     ///
     /// # Errors
-    /// If the folder cannot be used, another adapter uses it, or a file in it is damaged.
+    /// As [`Local::open_for`].
     pub fn open(settings: LocalSettings) -> io::Result<Local> {
-        let (incoming, lock) = folders::open(&settings.folder)?;
-        let gone = Gone::open(&settings.folder.join("gone"))?;
-        let ends = Ends::open(&settings.folder.join("ends"))?;
+        Local::open_in(settings, None)
+    }
+
+    /// Opens the site's folder for a term of ownership whose [`Fence`](super::fence::Fence) was raised,
+    /// and finds the tasks that are there. Takes as long as reading two files for each.
+    ///
+    /// # Errors
+    /// If the folder cannot be used, another adapter uses it, a file in it is damaged, or a later term
+    /// has begun.
+    pub fn open_for(settings: LocalSettings, epoch: u64) -> io::Result<Local> {
+        Local::open_in(settings, Some(epoch))
+    }
+
+    fn open_in(settings: LocalSettings, epoch: Option<u64>) -> io::Result<Local> {
+        let (incoming, lock) = folders::open(&settings.folder, epoch)?;
+        let gone = Gone::open_anew(&settings.folder.join("gone"), &incoming.join("gone"))?;
+        let ends = Ends::open(&settings.folder.join("ends"))?.drafted(incoming.join("ends"));
         let mut local = Local {
             settings,
             incoming,
@@ -176,18 +190,18 @@ impl Local {
             _lock: lock,
         };
         local.confined = Confined::open(&local.settings, &local.incoming)?;
+        // In this order: one that is frozen in between must not see cgroups of a later term's tasks.
+        let cells = local.confined.tree.as_ref().map(Tree::names).unwrap_or_default();
         local.find()?;
-        local.sweep_cells();
+        local.sweep_cells(&cells);
         Ok(local)
     }
 
     /// Removes cgroups of tasks that are over.
-    fn sweep_cells(&self) {
+    fn sweep_cells(&self, cells: &[String]) {
         let Some(tree) = &self.confined.tree else { return };
         let live: BTreeSet<String> = self.live.iter().map(gone_line).collect();
-        for name in tree.names().into_iter().filter(|name| !live.contains(name)) {
-            tree.sweep(&name);
-        }
+        cells.iter().filter(|name| !live.contains(*name)).for_each(|name| tree.sweep(name));
     }
 
     /// The folder into which the owner puts what he takes; see the module.
@@ -291,7 +305,7 @@ impl Local {
             let slots: Vec<u32> =
                 (0..setup.nodes).filter(|slot| !used.contains(slot)).take(wanted).collect();
             used.extend(slots.iter().copied());
-            self.room.unless_full(entry.place(slots, &self.settings.supervisor))?;
+            self.room.unless_full(entry.place(slots, &self.incoming, &self.settings.supervisor))?;
         }
         self.room.looked();
         Ok(())
@@ -379,7 +393,8 @@ impl Drop for Local {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        if let Some(tree) = &self.confined.tree {
+        // That of a later term stays, which may be about to start a task in it.
+        if let Some(tree) = self.confined.tree.as_ref().filter(|_| self.incoming.is_dir()) {
             tree.close();
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -266,10 +266,20 @@ impl Folder {
     /// # Errors
     /// If it cannot be written, or must not be lost.
     pub(super) fn note<T: Serialize>(&self, name: &str, record: &T) -> io::Result<()> {
+        self.note_from(&self.0, name, record)
+    }
+
+    /// The same by a draft in another folder: where that is gone, nothing is written.
+    pub(super) fn note_from<T: Serialize>(
+        &self,
+        drafts: &Path,
+        name: &str,
+        record: &T,
+    ) -> io::Result<()> {
         if !Self::SPARED.contains(&name) {
             return Err(io::Error::other(format!("{name} must be on disk before it is seen")));
         }
-        let draft = self.path(&format!(".{name}.{}", std::process::id()));
+        let draft = drafts.join(format!(".{name}.{}", std::process::id()));
         fs::write(&draft, serde_json::to_vec(record)?)?;
         fs::rename(draft, self.path(name))
     }

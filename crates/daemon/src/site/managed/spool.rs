@@ -234,10 +234,14 @@ impl Spool<'_> {
     /// # Errors
     /// If there is no answer.
     pub fn clear(&self, tags: &[Tag]) -> Result<(), SiteError> {
-        let terms = self.tool.gate.as_ref().map_or("-", |gate| gate.folder.as_str());
+        let gate = self.tool.gate.as_ref();
+        let [terms, own] = gate.map_or(["-".to_owned(), "-".to_owned()], |gate| {
+            [gate.folder.clone(), gate.epoch.to_string()]
+        });
         for tags in tags.chunks(AT_ONCE) {
             let names = tags.iter().map(|tag| folder_name(&tag.to_string()));
-            let words: Vec<String> = std::iter::once(terms.to_owned()).chain(names).collect();
+            let words: Vec<String> =
+                [terms.clone(), own.clone()].into_iter().chain(names).collect();
             self.tell("clear", &words)?;
         }
         Ok(())
@@ -407,5 +411,31 @@ mod tests {
         assert_eq!(own("Welcome!\ntradewind-begins\nx\ndone\n"), Some("x\ndone\n"));
         assert_eq!(own("rm: no such file\ntradewind-begins\n"), Some(""));
         assert_eq!(own("tradewind-begin"), None);
+    }
+
+    /// A command of term 4 is frozen before it strikes a task off the list of tasks that may begin, and
+    /// term 5 has lists of its own by then.
+    #[test]
+    fn a_command_of_an_earlier_term_does_not_change_the_list_of_a_later_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let terms = folder.path().join(".terms-m-alpha");
+        let clear = |own: &str, tag: &str| {
+            let mut shell = std::process::Command::new("/bin/sh");
+            shell.args(["-s", "--"]).arg(folder.path()).args(["clear", ".terms-m-alpha", own, tag]);
+            shell.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+            let mut child = shell.stderr(std::process::Stdio::null()).spawn().unwrap();
+            use std::io::Write as _;
+            child.stdin.take().unwrap().write_all(PROGRAM.as_bytes()).unwrap();
+            child.wait_with_output().unwrap().stdout.ends_with(b"done\n")
+        };
+        let kept = || std::fs::read_to_string(terms.join("5/kept")).unwrap();
+        std::fs::create_dir_all(terms.join("5")).unwrap();
+        std::fs::write(terms.join("5/kept"), "tw-m-1-0-0\ntw-m-2-0-0\n").unwrap();
+        assert!(!clear("4", "tw-m-1-0-0") && kept().lines().count() == 2, "{}", kept());
+        assert!(clear("5", "tw-m-1-0-0"));
+        assert_eq!(kept(), "tw-m-2-0-0\n");
+        assert!(clear("5", "tw-m-2-0-0"));
+        assert_eq!(kept(), "");
+        assert!(clear("-", "tw-m-3-0-0"), "a list that is empty is left alone");
     }
 }

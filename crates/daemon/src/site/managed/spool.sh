@@ -105,13 +105,15 @@ go)
     ;;
 clear)
     terms=$spool/$1
-    shift
+    own=$terms/$2
+    shift 2
     count=$#
-    # Of these nothing may begin any more.
+    # Of these nothing may begin any more. The draft is in the folder of our term, which the next one takes
+    # away: what that has struck off does not come back.
     for kept in "$terms"/*/kept; do
         [ -s "$kept" ] || continue
-        printf '%s\n' "$@" | grep -v -x -F -f - "$kept" >"$kept.new"
-        mv -f "$kept.new" "$kept"
+        printf '%s\n' "$@" | { grep -v -x -F -f - "$kept" || [ $? = 1 ]; } >"$own/struck" || exit
+        mv -f "$own/struck" "$kept" || exit
     done
     # What they have written is kept for markets that are restored from a backup.
     if [ -f "$spool/.ended" ] && [ "$(wc -c <"$spool/.ended")" -gt 4000000 ]; then

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_model::{Span, Time};
 
 use super::log::{Haste, Log};
-use crate::site::fence::TermNames;
+use crate::site::fence::{LOCK, TermNames};
 use crate::site::files::{at, folder_name, lock, sync_folder};
 use crate::site::local::ends::Ends;
 use crate::site::local::gone::Gone;
@@ -195,14 +195,20 @@ fn gone_note(name: &str) -> Note {
 
 impl Tickets {
     /// Opens the site's folder, made if need be. What `notes` have counts more than its files; if
-    /// they have none yet, they get what is in the files.
+    /// they have none yet, they get what is in the files. `epoch`: that of the term; `None`: it is only
+    /// looked at.
     ///
     /// # Errors
     /// If that fails, another adapter uses it, or a file in it is damaged.
-    pub fn open(folder: &Path, notes: Option<Box<dyn Notes>>) -> io::Result<Tickets> {
+    pub fn open(
+        folder: &Path,
+        epoch: Option<u64>,
+        notes: Option<Box<dyn Notes>>,
+    ) -> io::Result<Tickets> {
         let mut maker = fs::DirBuilder::new();
         maker.recursive(true).mode(0o700).create(folder).map_err(|error| at(folder, &error))?;
-        let lock = take_lock(folder)?;
+        let names = epoch.map(TermNames::of_term).map_or_else(|| TermNames::newest(folder), Ok)?;
+        let lock = take_lock(folder, &names.of(LOCK))?;
         let gone = Gone::open(&folder.join("gone"))?;
         let ends = Ends::open(&folder.join("ends"))?;
         let (log, all) = in_file(&folder.join("tickets"))?;
@@ -425,10 +431,9 @@ impl Tickets {
 }
 
 /// The folder's lock. An adapter that was just dropped elsewhere may hold it for a moment.
-fn take_lock(folder: &Path) -> io::Result<File> {
-    let name = TermNames::newest(folder)?.of("lock");
+fn take_lock(folder: &Path, name: &str) -> io::Result<File> {
     for _ in 0..100 {
-        if let Some(lock) = lock(&folder.join(&name))? {
+        if let Some(lock) = lock(&folder.join(name))? {
             return Ok(lock);
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -482,7 +487,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let tag = Tag { market: "a/b".to_owned(), job: 7, attempt: 0, part: 1 };
         let ticket = Ticket { tag: tag.to_string(), ..a_ticket() };
-        let mut tickets = Tickets::open(folder.path(), None).unwrap();
+        let mut tickets = Tickets::open(folder.path(), None, None).unwrap();
         tickets.put(vec![(tag.clone(), ticket.clone())]).unwrap();
         let exit = Exit::NotStarted("no".to_owned());
         let ended =
@@ -491,18 +496,18 @@ mod tests {
         let other = Tag { job: 8, ..tag.clone() };
         tickets.ban(&other).unwrap();
         drop(tickets);
-        let mut tickets = Tickets::open(folder.path(), None).unwrap();
+        let mut tickets = Tickets::open(folder.path(), None, None).unwrap();
         let changed = Ticket { ended: Some(ended), ..ticket.clone() };
         assert_eq!(tickets.iter().collect::<Vec<_>>(), [(&tag, &changed)]);
         assert!(tickets.is_gone(&other) && !tickets.is_gone(&tag));
         // Of a task that is forgotten, only the tag is sure to be on disk.
         tickets.ban(&tag).unwrap();
         drop(tickets);
-        let mut tickets = Tickets::open(folder.path(), None).unwrap();
+        let mut tickets = Tickets::open(folder.path(), None, None).unwrap();
         assert!(tickets.get(&tag).unwrap().is_forgotten);
         tickets.remove(std::slice::from_ref(&tag)).unwrap();
         drop(tickets);
-        let mut tickets = Tickets::open(folder.path(), None).unwrap();
+        let mut tickets = Tickets::open(folder.path(), None, None).unwrap();
         assert_eq!(tickets.iter().count(), 0);
         // The file does not grow for ever.
         for limit in 0..3_000 {
@@ -513,7 +518,10 @@ mod tests {
         drop(tickets);
         let text = fs::read_to_string(folder.path().join("tickets")).unwrap();
         assert!(text.lines().count() < 1_200, "{}", text.lines().count());
-        assert_eq!(Tickets::open(folder.path(), None).unwrap().get(&tag).unwrap().limit, 2_999);
+        assert_eq!(
+            Tickets::open(folder.path(), None, None).unwrap().get(&tag).unwrap().limit,
+            2_999
+        );
     }
 
     #[test]
@@ -523,11 +531,11 @@ mod tests {
         let tag = |job| Tag { market: "m".to_owned(), job, attempt: 0, part: 0 };
         let ticket = |job: u64| Ticket { tag: tag(job).to_string(), ..a_ticket() };
         // What was in files before there were notes is in them afterwards.
-        let mut tickets = Tickets::open(one.path(), None).unwrap();
+        let mut tickets = Tickets::open(one.path(), None, None).unwrap();
         tickets.put(vec![(tag(1), ticket(1)), (tag(2), ticket(2))]).unwrap();
         tickets.ban(&tag(9)).unwrap();
         drop(tickets);
-        let mut old = Tickets::open(one.path(), Some(shared.open("s"))).unwrap();
+        let mut old = Tickets::open(one.path(), None, Some(shared.open("s"))).unwrap();
         let code = Exit::Code(3);
         let ended = TicketEnd { since: Some(4), at: 5, began: None, exit: code, nodes: Vec::new() };
         old.change(&tag(1), |it| it.ended = Some(ended.clone())).unwrap();
@@ -535,11 +543,11 @@ mod tests {
         old.put(vec![(tag(3), ticket(3))]).unwrap();
         old.remove(&[tag(1)]).unwrap();
         // Another daemon, with a folder of its own in which something else was.
-        let mut stale = Tickets::open(two.path(), None).unwrap();
+        let mut stale = Tickets::open(two.path(), None, None).unwrap();
         stale.put(vec![(tag(7), ticket(7))]).unwrap();
         drop(stale);
         shared.succeed();
-        let mut new = Tickets::open(two.path(), Some(shared.open("s"))).unwrap();
+        let mut new = Tickets::open(two.path(), None, Some(shared.open("s"))).unwrap();
         let found: Vec<u64> = new.iter().map(|(tag, _)| tag.job).collect();
         assert_eq!(found, [2, 3]);
         assert!(new.is_gone(&tag(9)) && new.is_gone(&tag(1)) && !new.is_gone(&tag(2)));
@@ -553,7 +561,7 @@ mod tests {
         new.put(vec![(tag(6), ticket(6))]).unwrap();
         drop((old, new));
         // Without notes the folder of the last owner has all of it.
-        let back = Tickets::open(two.path(), None).unwrap();
+        let back = Tickets::open(two.path(), None, None).unwrap();
         assert_eq!(back.iter().map(|(tag, _)| tag.job).collect::<Vec<u64>>(), [2, 3, 6]);
         assert!(back.is_gone(&tag(9)) && back.is_gone(&tag(1)));
     }

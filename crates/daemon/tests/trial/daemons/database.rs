@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use tradewind_daemon::engine::{Followed, OwnerLook, Term};
 use tradewind_daemon::site::Tag;
 use tradewind_daemon::store::chain::{JournalEnd, link};
 use tradewind_daemon::store::{
@@ -208,6 +209,29 @@ fn end(tables: &Tables, origin: &Origin) -> JournalEnd {
 
 fn refused(what: &str) -> StoreError {
     StoreError::Io { path: "database".to_owned(), what: what.to_owned() }
+}
+
+/// As standbys follow it; who takes the market is said elsewhere.
+impl Followed for Database {
+    fn look(&mut self) -> Result<OwnerLook, StoreError> {
+        let last = self.tables().rows.len() as u64;
+        Ok(OwnerLook { last, is_free: false, url: None })
+    }
+
+    fn read(&mut self) -> Result<Box<dyn Store>, StoreError> {
+        Ok(Box::new(Database::look(self)))
+    }
+
+    fn take(&mut self) -> Result<Option<Term>, StoreError> {
+        Ok(None)
+    }
+}
+
+impl Session {
+    /// Whether it is known what is written.
+    pub(crate) fn is_sound(&self) -> bool {
+        !self.is_unsure
+    }
 }
 
 impl Store for Session {

@@ -1,10 +1,11 @@
-//! Worlds with two and three daemons and one market: killed, frozen between any two steps and woken
-//! hours later, cut off from the database or from sites, with clocks that jump and a database that
+//! Worlds with two and three daemons and one market: killed, frozen between any two steps and within an
+//! order, after its site has admitted it, and woken hours later, cut off from the database or from sites, with clocks that jump and a database that
 //! loses requests, answers and its primary. Whatever happens, nothing is lost, run twice or paid twice.
 //!
 //! One world again: `TRADEWIND_DAEMONS_SEED=N cargo test -p tradewind-daemon --test trial daemons`.
 
 mod database;
+mod orders;
 mod world;
 
 use world::World;
@@ -27,11 +28,21 @@ pub(crate) enum Mutant {
     OrderWithoutEpoch,
     /// What was acknowledged may be lost with the database's primary.
     AsynchronousCommit,
+    /// A local site lets what was being made in an earlier term come into its place.
+    DraftsOfNoTerm,
+    /// A cluster runs whatever arrives late.
+    NothingKept,
 }
 
 impl Mutant {
-    const ALL: [Mutant; 4] =
-        [Mutant::NoEpoch, Mutant::LockOnly, Mutant::OrderWithoutEpoch, Mutant::AsynchronousCommit];
+    const ALL: [Mutant; 6] = [
+        Mutant::NoEpoch,
+        Mutant::LockOnly,
+        Mutant::OrderWithoutEpoch,
+        Mutant::AsynchronousCommit,
+        Mutant::DraftsOfNoTerm,
+        Mutant::NothingKept,
+    ];
 }
 
 fn run(seed: u64, mutant: Option<Mutant>) -> Result<world::Counts, Broken> {
@@ -58,9 +69,9 @@ fn several_daemons_lose_nothing_and_run_nothing_twice() {
         }
     }
     if one.is_none() {
-        let world::Counts { terms, stale_rows, stale_orders, ran } = all;
+        let world::Counts { terms, stale_rows, stale_orders, late_orders, ran } = all;
         let lively = terms > 3 * worlds && stale_rows > worlds / 4 && ran > worlds;
-        let lively = lively && stale_orders > worlds / 20;
+        let lively = lively && stale_orders > worlds / 20 && late_orders > worlds / 20;
         assert!(lively, "the worlds are too quiet: {all:?}");
     }
 }
@@ -71,7 +82,9 @@ fn every_planted_fault_of_several_daemons_is_caught() {
         let caught = (0..1_000).find_map(|seed| run(seed, Some(mutant)).err());
         let caught = caught.unwrap_or_else(|| panic!("{mutant:?} was not caught"));
         let checkers = match mutant {
-            Mutant::OrderWithoutEpoch => &["once"][..],
+            Mutant::OrderWithoutEpoch | Mutant::DraftsOfNoTerm | Mutant::NothingKept => {
+                &["once"][..]
+            }
             Mutant::AsynchronousCommit => &["kept", "replayed", "sound", "once"],
             Mutant::NoEpoch | Mutant::LockOnly => &["kept", "replayed", "sound", "once"],
         };

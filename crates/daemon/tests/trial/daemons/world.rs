@@ -7,16 +7,17 @@ use std::sync::Arc;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
-use tradewind_daemon::engine::{recover, replay};
+use tradewind_daemon::engine::{RecoveryError, StandbyByHand, recover, replay};
 use tradewind_daemon::live::record::MarketRecord;
 use tradewind_daemon::live::{Act, Ask, Input, Instruction, Live, Record, Reply, Settings, State};
 use tradewind_daemon::site::fake::FakeSite;
 use tradewind_daemon::site::{Site as _, SiteError, Tag};
 use tradewind_daemon::store::{Origin, Store as _};
-use tradewind_model::{Money, SiteId, Span, Time};
+use tradewind_model::{Money, Pools, SiteId, Span, Time};
 
 use super::Mutant;
 use super::database::{Database, Fault, LEASE, Session};
+use super::orders::{Hand, Place, PlaceKind, Stray};
 use crate::checks::{self, Broken, unsound};
 use crate::codec::Shelf;
 use crate::people::{self, Promises};
@@ -26,41 +27,64 @@ use crate::world::{DAWN, PATIENCE, Policies, pools, sites};
 const SWEPT: Span = Span(3_600);
 
 /// A daemon, which may be frozen or cut off.
-#[derive(Default)]
-struct Daemon {
-    owned: Option<Owned>,
+pub(super) struct Daemon {
+    pub(super) owned: Option<Owned>,
+    /// What it knows while it does not own the market.
+    pub(super) standby: StandbyByHand<Shelf>,
     frozen: bool,
     /// From the database.
     is_cut: bool,
     /// From sites.
-    lacks: [bool; 2],
+    pub(super) lacks: [bool; 2],
     skew: Span,
+}
+
+impl Daemon {
+    fn new(shelf: &Shelf, pools: &Pools) -> Daemon {
+        Daemon {
+            owned: None,
+            standby: StandbyByHand::new(
+                shelf.clone(),
+                Arc::new(pools.clone()),
+                (Arc::new(Policies), "easy"),
+                settings(),
+            ),
+            frozen: false,
+            is_cut: false,
+            lacks: [false; 2],
+            skew: Span(0),
+        }
+    }
+
+    /// It does not own the market any more, and lives.
+    fn leave(&mut self) {
+        let Some(owned) = self.owned.take() else { return };
+        let is_whole = owned.draft.is_none() && owned.session.is_sound();
+        self.standby.leave(Some(owned.live).filter(|_| is_whole), owned.session.last());
+    }
+}
+
+fn settings() -> Settings {
+    let new_user_grant = Money(3_000_000_000);
+    Settings { new_user_grant, max_refusals: 4, ..Settings::default() }
 }
 
 /// What is written next, and what is answered then.
 type Draft = (Vec<Record>, Option<(Ask, Reply)>);
 
 /// What it does while it believes that it owns the market.
-struct Owned {
+pub(super) struct Owned {
     live: Live,
-    session: Session,
+    pub(super) session: Session,
     /// Until when it gives orders, by its own count.
     until: Time,
     orders: [VecDeque<Instruction>; 2],
     /// An order that is allowed and noted, and is given next.
-    hand: Option<(usize, Instruction)>,
-    inbox: VecDeque<Input>,
+    pub(super) hand: Option<Hand>,
+    pub(super) inbox: VecDeque<Input>,
     told: BTreeMap<(Tag, Act), Time>,
     draft: Option<Draft>,
-    gone: BTreeSet<Tag>,
-}
-
-/// A cluster, and what its spool knows.
-#[derive(Default)]
-struct Place {
-    /// The newest term that it has seen.
-    newest: u64,
-    forgotten: BTreeMap<Tag, Time>,
+    pub(super) gone: BTreeSet<Tag>,
 }
 
 /// That enough happened.
@@ -69,6 +93,8 @@ pub(crate) struct Counts {
     pub(crate) terms: u64,
     pub(crate) stale_rows: u64,
     pub(crate) stale_orders: u64,
+    /// Of an earlier term, by one that was frozen after its site had admitted them.
+    pub(crate) late_orders: u64,
     pub(crate) ran: u64,
 }
 
@@ -77,24 +103,31 @@ impl AddAssign for Counts {
         self.terms += more.terms;
         self.stale_rows += more.stale_rows;
         self.stale_orders += more.stale_orders;
+        self.late_orders += more.late_orders;
         self.ran += more.ran;
     }
 }
 
 pub(crate) struct World {
-    rng: Pcg64Mcg,
-    mutant: Option<Mutant>,
-    now: Time,
+    pub(super) rng: Pcg64Mcg,
+    pub(super) mutant: Option<Mutant>,
+    pub(super) now: Time,
     /// How far the database's clock is off.
     skew: Span,
     trouble: u32,
-    database: Database,
+    pub(super) database: Database,
     shelf: Shelf,
-    daemons: Vec<Daemon>,
-    sites: Vec<FakeSite>,
-    places: [Place; 2],
+    pub(super) daemons: Vec<Daemon>,
+    pub(super) sites: Vec<FakeSite>,
+    pub(super) places: [Place; 2],
+    /// Orders that their sites have admitted, and whose daemons do not wait for them any more.
+    pub(super) strays: Vec<Stray>,
     promises: Promises,
     pub(crate) counts: Counts,
+}
+
+fn unread(wrong: &RecoveryError) -> Broken {
+    Broken { checker: "replayed", what: wrong.to_string() }
 }
 
 impl World {
@@ -105,6 +138,8 @@ impl World {
         let origin = Origin { market: "trial".to_owned(), created: DAWN.0 };
         let database = Database::new(origin, mutant);
         let shelf = Shelf::default();
+        let daemons = rng.random_range(2..4);
+        let made = (0..daemons).map(|_| Daemon::new(&shelf, &pools)).collect();
         let first = [
             Record::Market(MarketRecord::Created { market: "trial".to_owned() }),
             Record::Market(MarketRecord::Gridded {
@@ -116,7 +151,6 @@ impl World {
         let mut session = database.take(0, DAWN).unwrap();
         session.append(&rows).unwrap();
         database.give_up(session.term);
-        let daemons = rng.random_range(2..4);
         World {
             trouble: rng.random_range(5..60),
             rng,
@@ -125,9 +159,10 @@ impl World {
             skew: Span(0),
             database,
             shelf,
-            daemons: (0..daemons).map(|_| Daemon::default()).collect(),
+            daemons: made,
             sites,
-            places: Default::default(),
+            places: [Place::new(PlaceKind::Local), Place::new(PlaceKind::Cluster)],
+            strays: Vec::new(),
             promises: Promises::default(),
             counts: Counts::default(),
         }
@@ -163,11 +198,14 @@ impl World {
         let site = self.rng.random_range(0..2usize);
         let jump = Span(self.rng.random_range(-100..100));
         let what = self.rng.random_range(0..12);
+        if what == 5 {
+            self.kill(which);
+        }
         let daemon = &mut self.daemons[which];
         match what {
             0..=2 => daemon.frozen = true,
             3 | 4 => self.daemons.iter_mut().for_each(|it| it.frozen = false),
-            5 => daemon.owned = None,
+            5 => {}
             6 => {
                 daemon.is_cut = !daemon.is_cut;
                 if let Some(owned) = daemon.owned.as_ref().filter(|_| daemon.is_cut) {
@@ -189,6 +227,7 @@ impl World {
     fn pass(&mut self, span: Span) {
         self.now = self.now + span;
         let at = self.now + self.skew;
+        self.land();
         for (place, site) in self.places.iter_mut().zip(&mut self.sites) {
             site.advance(self.now);
             let is_old = |(_, since): &(&Tag, &Time)| self.now - **since > SWEPT;
@@ -202,7 +241,7 @@ impl World {
             let Some(owned) = &mut daemon.owned else { continue };
             match self.database.renew(owned.session.term, at) {
                 true => owned.until = self.now + LEASE - Span(LEASE.0 / 8),
-                false => daemon.owned = None,
+                false => daemon.leave(),
             }
         }
     }
@@ -213,7 +252,7 @@ impl World {
         if daemon.frozen {
             return Ok(());
         }
-        let Some(owned) = &daemon.owned else { return self.take(which) };
+        let Some(owned) = &daemon.owned else { return self.stand_by(which) };
         if owned.draft.is_some() {
             return self.write(which);
         }
@@ -243,30 +282,41 @@ impl World {
         self.now + self.daemons[which].skew
     }
 
-    /// A standby owns the market, if it can.
-    fn take(&mut self, which: usize) -> Result<(), Broken> {
+    /// A standby reads what was written, or owns the market, if it can.
+    fn stand_by(&mut self, which: usize) -> Result<(), Broken> {
         if self.daemons[which].is_cut {
             return Ok(());
         }
-        let Some(session) = self.database.take(which, self.now + self.skew) else { return Ok(()) };
+        match self.chance(500) {
+            true => self.follow(which),
+            false => self.take(which),
+        }
+    }
+
+    fn follow(&mut self, which: usize) -> Result<(), Broken> {
+        let standby = &mut self.daemons[which].standby;
+        standby.go_on(&mut self.database).map_err(|wrong| unread(&wrong))
+    }
+
+    fn take(&mut self, which: usize) -> Result<(), Broken> {
+        let daemon = &mut self.daemons[which];
+        if daemon.is_cut {
+            return Ok(());
+        }
+        let Some(mut session) = self.database.take(which, self.now + self.skew) else {
+            return Ok(());
+        };
         self.counts.terms += 1;
-        self.begin(which, session)
+        let state = daemon.standby.finish(&mut session).map_err(|wrong| unread(&wrong))?;
+        self.begin(which, session, state)
     }
 
     /// It goes on from what is written down.
-    fn begin(&mut self, which: usize, mut session: Session) -> Result<(), Broken> {
-        let state = recover(&mut session, &self.shelf);
-        let state =
-            state.map_err(|wrong| Broken { checker: "replayed", what: wrong.to_string() })?;
-        let settings = Settings {
-            new_user_grant: Money(3_000_000_000),
-            max_refusals: 4,
-            ..Settings::default()
-        };
+    fn begin(&mut self, which: usize, session: Session, state: State) -> Result<(), Broken> {
         let policy = Some(state.policy.clone()).filter(|it| !it.is_empty());
         let policy = policy.unwrap_or_else(|| "easy".to_owned());
         let at = self.clock(which);
-        let begun = Live::begin(state, settings, Arc::new(Policies), &policy, at);
+        let begun = Live::begin(state, settings(), Arc::new(Policies), &policy, at);
         let (mut live, step) = begun.map_err(|wrong| unsound(&wrong))?;
         let joined = live.join_sites(at).map_err(|wrong| unsound(&wrong))?;
         let records = step.records.into_iter().chain(joined.records).collect();
@@ -302,8 +352,12 @@ impl World {
         }
         let Some(owned) = daemon.owned.take() else { return Ok(()) };
         match self.database.again(&owned.session) {
-            Some(session) => self.begin(which, session),
+            Some(mut session) => {
+                let state = recover(&mut session, &self.shelf).map_err(|wrong| unread(&wrong))?;
+                self.begin(which, session, state)
+            }
             None => {
+                daemon.standby.leave(None, 0);
                 self.counts.stale_rows += 1;
                 Ok(())
             }
@@ -331,33 +385,7 @@ impl World {
             owned.inbox.push_back(Input::Answered { tag: order.tag, act: order.act, answer });
             return;
         }
-        owned.hand = Some((site, order));
-    }
-
-    /// It is given.
-    fn give(&mut self, which: usize) {
-        let daemon = &mut self.daemons[which];
-        let Some(owned) = daemon.owned.as_mut() else { return };
-        let Some((site, order)) = owned.hand.take() else { return };
-        let place = &mut self.places[site];
-        let term = owned.session.term;
-        let is_stale = place.newest > term && self.mutant != Some(Mutant::OrderWithoutEpoch);
-        self.counts.stale_orders += u64::from(is_stale);
-        let answer = if daemon.lacks[site] || is_stale {
-            Err(SiteError::Away("it is refused, or not reached".to_owned()))
-        } else if order.act == Act::Submit && owned.gone.contains(&order.tag) {
-            Ok(())
-        } else {
-            place.newest = place.newest.max(term);
-            order.carry_out(&mut self.sites[site])
-        };
-        let tag = order.tag;
-        let is_over = order.act != Act::Submit && answer.is_ok() && self.sites[site].is_gone(&tag);
-        if is_over && self.database.note_gone(term, &tag) {
-            owned.gone.insert(tag.clone());
-            place.forgotten.entry(tag.clone()).or_insert(self.now);
-        }
-        owned.inbox.push_back(Input::Answered { tag, act: order.act, answer });
+        owned.hand = Some(Hand { site, order, is_admitted: false });
     }
 
     /// A site is surveyed; it learns of the term.
@@ -370,7 +398,9 @@ impl World {
             true => Err(SiteError::Away("it is refused, or not reached".to_owned())),
             false => {
                 place.newest = place.newest.max(term);
-                self.sites[site].survey()
+                let survey = self.sites[site].survey();
+                place.keep(term, survey.as_ref().ok());
+                survey
             }
         };
         owned.inbox.push_back(Input::Surveyed { site: SiteId(site as u32), survey });
@@ -449,13 +479,14 @@ impl World {
         }
     }
 
-    /// The owner gives the market up; an order in its hand is waited for.
+    /// The owner gives the market up; an order that its site has admitted is waited for, but not for long.
     fn hand_over(&mut self, which: usize) {
         let daemon = &mut self.daemons[which];
-        let is_ready = |owned: &&Owned| owned.hand.is_none();
-        if let Some(owned) = daemon.owned.as_ref().filter(is_ready).filter(|_| !daemon.is_cut) {
+        let may = |owned: &&mut Owned| owned.hand.as_ref().is_none_or(|it| it.is_admitted);
+        if let Some(owned) = daemon.owned.as_mut().filter(may).filter(|_| !daemon.is_cut) {
+            self.strays.extend(owned.hand.take().map(|hand| Stray::of(hand, owned.session.term)));
             self.database.give_up(owned.session.term);
-            daemon.owned = None;
+            daemon.leave();
         }
     }
 
@@ -473,10 +504,23 @@ impl World {
             if thorough {
                 let mut look = self.database.look();
                 let again = replay(&mut look, &self.shelf, State::empty(Time(0)), 0, u64::MAX);
-                let again = again
-                    .map_err(|wrong| Broken { checker: "replayed", what: wrong.to_string() })?;
-                checks::replayed(state, &again)?;
+                checks::replayed(state, &again.map_err(|wrong| unread(&wrong))?)?;
             }
+        }
+        if thorough {
+            self.check_standbys()?;
+        }
+        Ok(())
+    }
+
+    /// What they show is what the journal says up to their last row.
+    fn check_standbys(&self) -> Result<(), Broken> {
+        for daemon in self.daemons.iter().filter(|it| it.owned.is_none()) {
+            let Some(live) = daemon.standby.live() else { continue };
+            let mut look = self.database.look();
+            let last = daemon.standby.last();
+            let again = replay(&mut look, &self.shelf, State::empty(Time(0)), 0, last);
+            checks::replayed(live.state(), &again.map_err(|wrong| unread(&wrong))?)?;
         }
         Ok(())
     }
@@ -521,7 +565,7 @@ impl World {
         if !is_owner(self) {
             return Ok(());
         }
-        self.give(which);
+        self.give_whole(which);
         for site in 0..2 {
             self.look(which, site);
         }
@@ -536,7 +580,7 @@ impl World {
             {
                 self.prepare(which, site);
                 let idle = self.daemons[which].owned.as_ref().is_some_and(|it| it.hand.is_none());
-                self.give(which);
+                self.give_whole(which);
                 if idle {
                     break;
                 }

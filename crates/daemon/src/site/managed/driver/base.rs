@@ -69,7 +69,8 @@ impl Base {
         let ManagedSettings { name, folder, cluster, pools } = settings;
         let gate = |it: &Ownership| Gate::new(&it.market, &name, &cluster.spool, it.epoch);
         let gate = owned.as_ref().map(gate);
-        let tickets = Tickets::open(&folder, owned.and_then(|it| it.notes))?;
+        let epoch = owned.as_ref().map(|it| it.epoch);
+        let tickets = Tickets::open(&folder, epoch, owned.and_then(|it| it.notes))?;
         let (pools, members) = pools.into_iter().unzip();
         Ok(Base {
             tool: Tool { gate, ..Tool::of(&name, &cluster) },
