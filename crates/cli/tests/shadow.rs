@@ -39,8 +39,10 @@ scontrol)
     case "$*" in
     *nodes*) echo "NodeName=a1 CPUTot=4 State=IDLE Partitions=main RealMemory=4000" ;;
     *reservation*) echo "No reservations in the system" ;;
+    *config*) cat "$here/config" 2>/dev/null ;;
     esac
     ;;
+sacct) cat "$here/accounting" ;;
 date | id) exec "$@" ;;
 *) exit 1 ;;
 esac
@@ -201,6 +203,49 @@ fn an_observed_cluster_is_scored_and_gets_no_job() {
     let is_look = |call: &&str| looks.contains(&call.split(' ').next().unwrap_or_default());
     let other: Vec<&str> = calls.lines().filter(|call| !is_look(call)).collect();
     assert!(calls.contains("squeue") && other.is_empty(), "{other:?}");
+}
+
+/// Jobs that ended while the daemon was down, and that the controller has forgotten: one had waited, one
+/// came and went.
+#[test]
+fn what_ended_while_nobody_looked_is_in_the_accounting_or_its_time_is_counted() {
+    let mut stage = Stage::new();
+    let path = stage.path("config");
+    let config = |storage: &str| {
+        let text = format!("AccountingStorageType = {storage}\nMinJobAge = 2 sec\n");
+        fs::write(&path, text).unwrap();
+    };
+    config("accounting_storage/slurmdbd");
+    fs::write(stage.path("accounting"), "").unwrap();
+    let begin = now();
+    stage.jobs(&[job(6, "PENDING", begin + 700, begin + 760)]);
+    stage.start();
+    let site = |stage: &Stage, field: &str| stage.json(&["shadow"])["sites"][0][field].clone();
+    stage.until("the queue is seen", || site(&stage, "waiting") == 1);
+    stage.stop();
+    let text = |at: i64| jiff::Timestamp::from_second(at).unwrap().strftime("%FT%T").to_string();
+    let (from, to) = (text(now() - 1), text(now()));
+    let row = |id: u32| format!("{id}|eve|physics|main|COMPLETED|{from}|{from}|{to}|1|4|1|a1\n");
+    fs::write(stage.path("accounting"), [6, 7].map(row).concat()).unwrap();
+    stage.jobs(&[]);
+    stage.start();
+    stage.until("both are found", || stage.json(&["shadow"])["jobs"] == 2);
+    let counts = ["brief", "unpredicted", "gone", "unwatched"].map(|it| site(&stage, it));
+    assert_eq!(counts, [1, 0, 0, 0].map(|it| json!(it)));
+    // Only the first had a forecast.
+    assert_eq!(stage.json(&["shadow"])["ours"]["jobs"], 1);
+    let table = stage.text(&["shadow"]);
+    let line = table.lines().find(|it| it.starts_with("far ")).unwrap();
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(cells[2..8], ["2", "0", "1", "1", "0", "0:00"], "{table}");
+    stage.stop();
+
+    config("(null)");
+    let past = now();
+    stage.until("it is away for longer", || now() > past + 5);
+    stage.start();
+    stage.until("the time is counted", || site(&stage, "unwatched").as_u64() >= Some(3));
+    stage.stop();
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod caps;
 mod clock;
 #[path = "../../../daemon/tests/slurm/cluster.rs"]
 mod cluster;
+mod cut;
 mod failing;
 mod faults;
 mod groups;

@@ -11,9 +11,9 @@ use super::cluster::{Cluster, Plan};
 use super::market::{Market, Offer, marks, micro, tally};
 
 /// A shorter slack than the default, and long enough for a busy machine.
-const HEAD: &str = "[market]\nslack = \"20s\"\ngather = \"60s\"\n";
+pub(crate) const HEAD: &str = "[market]\nslack = \"20s\"\ngather = \"60s\"\n";
 
-fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs().cast_signed()
 }
 
@@ -26,7 +26,12 @@ fn two(alpha: &Cluster, beta: &Cluster) -> Market {
 }
 
 /// What a job asks for that runs so long, writes its mark, and begins so many seconds from now.
-fn words(market: &Market, nodes: u32, mark: &str, (run, ahead): (u32, i64)) -> Vec<String> {
+pub(crate) fn words(
+    market: &Market,
+    nodes: u32,
+    mark: &str,
+    (run, ahead): (u32, i64),
+) -> Vec<String> {
     let line = marks(&market.work(), mark, &format!("sleep {run}"));
     let (nodes, begin) = (nodes.to_string(), format!("now+{ahead}"));
     let mut all = vec!["--nodes", &nodes, "--time", "0:30", "--wrap", &line];
@@ -37,7 +42,7 @@ fn words(market: &Market, nodes: u32, mark: &str, (run, ahead): (u32, i64)) -> V
 }
 
 /// The number and the start of the cheapest offer.
-fn quote(market: &Market, words: &[String]) -> (String, i64) {
+pub(crate) fn quote(market: &Market, words: &[String]) -> (String, i64) {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let quotes = market.json(&[&["quote"][..], &words].concat());
     let offers = quotes["quotes"].as_array().unwrap().iter();
@@ -47,17 +52,17 @@ fn quote(market: &Market, words: &[String]) -> (String, i64) {
     (best["id"].to_string(), best["start"].as_i64().unwrap())
 }
 
-fn accept(market: &Market, words: &[String], quote: &str) -> u64 {
+pub(crate) fn accept(market: &Market, words: &[String], quote: &str) -> u64 {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     market.submit(&[&["--quote", quote][..], &words].concat())
 }
 
-fn outcome(job: &Value) -> &str {
+pub(crate) fn outcome(job: &Value) -> &str {
     job["promise"]["outcome"].as_str().unwrap()
 }
 
 /// That the job ran once, pays no more than it was promised, and has the reason of a breach.
-fn check(market: &Market, number: u64, mark: &str, expected: &str) -> Value {
+pub(crate) fn check(market: &Market, number: u64, mark: &str, expected: &str) -> Value {
     market.until("it is over", || market.job(number).get("ended").is_some());
     let job = market.job(number);
     let (shown, written) = (|| format!("{job:#}\n{}", market.log()), market.written("marks"));
@@ -77,7 +82,7 @@ fn check(market: &Market, number: u64, mark: &str, expected: &str) -> Value {
     job
 }
 
-fn is_away(market: &Market, site: &str) -> bool {
+pub(crate) fn is_away(market: &Market, site: &str) -> bool {
     let all = market.json(&["sites"]);
     let site = all["sites"].as_array().unwrap().iter().find(|it| it["name"] == site).unwrap();
     site.get("away_since").is_some()
@@ -93,7 +98,7 @@ fn back(market: &Market, alpha: &mut Cluster) {
     market.until("it is back", || !is_away(market, "alpha"));
 }
 
-fn pause(seconds: i64) {
+pub(crate) fn pause(seconds: i64) {
     thread::sleep(Duration::from_secs(seconds.max(0).unsigned_abs()));
 }
 
@@ -195,7 +200,7 @@ fn a_site_that_is_cut_off_before_all_parts_are_there() {
 }
 
 /// The market's money adds up: what users did not pay for windows that were not kept, it paid.
-fn all_is_well(market: &Market) {
+pub(crate) fn all_is_well(market: &Market) {
     let jobs = market.all_over();
     let covered: i64 = jobs.values().map(|job| micro(&covered_of(job))).sum();
     let balances = market.balances();

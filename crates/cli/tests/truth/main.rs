@@ -1,6 +1,6 @@
 //! Where a job stands (its state, what it has cost, what it can cost at most, and when it is expected
-//! to start) is the same on every page, list, chart, CSV and document, in every command, and in Slurm's:
-//! compared for all jobs of drawn markets that stand still.
+//! to start) is the same on every page, list, chart, CSV and document, in every command, in Slurm's, and
+//! in the stream of events: compared for all jobs of drawn markets that stand still.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![expect(dead_code, reason = "the drawn worlds can do more than is looked at here")]
 
@@ -27,6 +27,7 @@ mod world;
 
 mod board;
 mod commands;
+mod events;
 mod pages;
 mod shims;
 mod stage;
@@ -163,8 +164,11 @@ fn every_place_says_the_same_of_every_job() {
         while world.live().is_none() {
             world.live_through(1).unwrap_or_else(|broken| panic!("world {seed}: {broken}"));
         }
-        let stage = Stage::new(world.live().unwrap());
+        let rows = events::rows(&world);
+        let last = rows.len() as u64;
+        let stage = Stage::new(world.live().unwrap(), rows);
         compare(&stage, &mut seen);
+        events::compare(&stage, last, &mut seen);
         stage.stop();
     }
     let wanted = [
@@ -193,6 +197,10 @@ fn every_place_says_the_same_of_every_job() {
         "restarted",
         "two pools",
         "site away",
+        "event over",
+        "event running",
+        "event kept",
+        "event breached",
     ];
     let wanted: BTreeSet<&str> = wanted.into();
     let missing: Vec<&&str> =

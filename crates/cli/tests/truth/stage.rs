@@ -1,5 +1,6 @@
 //! A drawn market that stands still, with a server.
 
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::{Codec as _, Json};
 use tradewind_daemon::engine::reads::Permit;
-use tradewind_daemon::engine::{Handle, still};
+use tradewind_daemon::engine::{CommittedRecord, Handle, still};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Phase, State};
 use tradewind_daemon::live::{Ask, Input, Live, Refusal, Settings};
@@ -197,7 +198,8 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    pub(crate) fn new(live: &Live) -> Stage {
+    /// With a server to which these rows are news.
+    pub(crate) fn new(live: &Live, rows: Vec<CommittedRecord>) -> Stage {
         let (live, tokens) = copy(live);
         let knows = Arc::new(Knows(Arc::new(plan(live.state()))));
         let folder = tempfile::tempdir().unwrap();
@@ -205,7 +207,7 @@ impl Stage {
         let store = Box::new(Sqlite::open(&path).unwrap());
         let audit =
             Audit::start(store, move || Ok(Box::new(Sqlite::look(&path)?) as Box<dyn Store>));
-        let (audit, market) = (audit.unwrap(), still(live).unwrap());
+        let (audit, market) = (audit.unwrap(), still(live, rows).unwrap());
         let api = Api {
             market: market.clone(),
             outputs: Arc::clone(&knows) as Arc<dyn Outputs>,
@@ -234,6 +236,25 @@ impl Stage {
         let request = ureq::get(format!("{}{path}", self.url)).header("Authorization", bearer);
         let mut answer = request.call().unwrap_or_else(|wrong| panic!("{path}: {wrong}"));
         answer.body_mut().read_to_string().unwrap()
+    }
+
+    /// The stream of all events, up to that of this row.
+    pub(crate) fn events(&self, last: u64) -> Vec<Value> {
+        let bearer = format!("Bearer {}", self.token("root"));
+        let url = format!("{}/v1/events?after=0", self.url);
+        let answer = ureq::get(url).header("Authorization", bearer).call().unwrap();
+        let lines = BufReader::new(answer.into_body().into_reader()).lines().map(Result::unwrap);
+        let texts = lines.filter_map(|line| line.strip_prefix("data: ").map(str::to_owned));
+        let mut all = Vec::new();
+        for text in texts {
+            let event: Value = serde_json::from_str(&text).unwrap();
+            let is_last = event["seq"] == last;
+            all.push(event);
+            if is_last {
+                break;
+            }
+        }
+        all
     }
 
     pub(crate) fn get(&self, path: &str) -> Value {

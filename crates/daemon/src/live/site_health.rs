@@ -157,7 +157,13 @@ pub fn by_nodes(up: u32, all: u32, problem: Option<&str>) -> (SiteState, String)
 /// that is known, or that there is none.
 pub fn public_reason(reason: &str) -> String {
     let known = CAUSES.iter().find(|cause| reason.contains(**cause));
-    known.map_or_else(|| "no answer".to_owned(), |cause| (*cause).to_owned())
+    match known.copied() {
+        None => "no answer",
+        // How long was waited stands behind it, and differs.
+        Some("did not answer within") => "no answer in time",
+        Some(cause) => cause,
+    }
+    .to_owned()
 }
 
 /// Causes that say nothing private, the more precise ones first.
@@ -223,5 +229,7 @@ mod tests {
             "site gamma: `ssh -l adm gamma squeue`: ssh: connect to host: Connection timed out";
         assert_eq!(public_reason(said), "Connection timed out");
         assert_eq!(public_reason("site gamma: /secret/path: it broke"), "no answer");
+        let slow = "site gamma: `squeue --json` did not answer within 2 s and was killed";
+        assert_eq!(public_reason(slow), "no answer in time");
     }
 }

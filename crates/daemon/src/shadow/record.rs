@@ -56,10 +56,14 @@ pub struct Counts {
     /// They ran and had not been seen waiting: they started between two surveys, or are tasks of an
     /// array. Nothing was predicted for them.
     pub unpredicted: u64,
-    /// They started and ended between two surveys, and were listed as over by the second. Nothing was
-    /// predicted for them.
+    /// They started and ended between two surveys, and the second, or the accounting, knew them as over.
+    /// Nothing was predicted for them.
     #[serde(default)]
     pub brief: u64,
+    /// Seconds of which it is not known which jobs came and went: a manager forgets jobs that are over,
+    /// and no accounting was asked. What started and ended then is in no number.
+    #[serde(default)]
+    pub unwatched: u64,
     /// They left the queue, and were seen neither running nor over: cancelled, or forgotten by the
     /// manager before the next survey.
     pub gone: u64,
@@ -185,6 +189,11 @@ impl Shadow {
         self.sites.get(site).is_some_and(|site| site.waiting.contains_key(job))
     }
 
+    /// When the cluster was surveyed last.
+    pub(super) fn surveyed(&self, site: &str) -> Option<Time> {
+        self.sites.get(site).map(|site| Time(site.at))
+    }
+
     /// Counts a survey of the cluster.
     pub(super) fn note(&mut self, name: &str, look: &ObservedSurvey<'_>) {
         let at = look.at.0;
@@ -200,6 +209,8 @@ impl Shadow {
         let mut started = Vec::new();
         if !is_first {
             site.count_unpredicted(&running);
+            let unwatched = u64::try_from(look.survey.unwatched.0).unwrap_or(0);
+            site.counts.unwatched = site.counts.unwatched.saturating_add(unwatched);
             started = site.take_brief(name, look, last);
         }
         let ended = look.survey.ended.iter().map(|it| (it.job.name.clone(), it.start.0));

@@ -149,6 +149,26 @@ fn jobs_that_are_over_between_two_surveys_count_once() {
     assert_eq!((site.jobs, site.counts.brief, site.waits.waited), (2, 1, 15));
 }
 
+/// What the manager has forgotten is found in an accounting, or its time is counted.
+#[test]
+fn what_nobody_watched_is_counted_from_the_second_survey_on() {
+    let records = Records::default();
+    let unwatched = |seconds| Survey { unwatched: Span(seconds), ..survey(4, &[], vec![]) };
+    let waiting = survey(4, &[], vec![waits("2", 1, 60, None)]);
+    look(&records, 0, &Survey { unwatched: Span(500), ..waiting });
+    let found = ["2", "3"].map(|name| EndedJob {
+        job: waits(name, 1, 60, None),
+        start: Time(BEGIN + 5),
+        end: Time(BEGIN + 20),
+    });
+    look(&records, 700, &Survey { ended: found.into(), ..unwatched(0) });
+    look(&records, 1_400, &unwatched(40));
+    look(&records, 2_100, &unwatched(2));
+    let site = &records.summary().sites[0];
+    let counts = Counts { brief: 1, unwatched: 42, ..Counts::default() };
+    assert_eq!((site.counts, site.jobs, site.ours.jobs), (counts, 2, 1));
+}
+
 #[test]
 fn another_cluster_would_have_started_the_job_earlier() {
     let records = Records::default();

@@ -162,6 +162,11 @@ impl Records {
         new.iter().filter_map(start).collect()
     }
 
+    /// When the cluster was surveyed last, also by a daemon before this one.
+    fn surveyed(&self, site: &str) -> Option<Time> {
+        self.known().shadow.surveyed(site)
+    }
+
     fn failed(&self, site: &str, why: String) {
         self.known().observed.insert(site.to_owned(), Some(why));
     }
@@ -248,10 +253,11 @@ fn observe(
     stop: &AtomicBool,
 ) {
     let mut is_away = false;
+    let mut since = records.surveyed(&site.name);
     while !stop.load(Ordering::Relaxed) {
-        let begin = Instant::now();
+        let (begin, at) = (Instant::now(), now());
         let name = site.name.as_str();
-        match site.site.survey() {
+        match site.site.survey(since) {
             Ok(survey) if !is_sane(&survey, site.site.pools().len(), now()) => {
                 records.failed(name, "its survey makes no sense".to_owned());
             }
@@ -261,6 +267,7 @@ fn observe(
                 }
                 let (seen, pricing) = (&site.site, &site.pricing);
                 records.note(now(), name, seen, &survey, pricing, advice.as_mut());
+                since = Some(at);
             }
             Err(wrong) => {
                 if !is_away {

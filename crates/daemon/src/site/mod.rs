@@ -36,7 +36,7 @@ use tradewind_model::{Attributes, Performance, Span, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
-use queued::{EndedJob, OwnPlace, QueuedJob};
+use queued::{EndedJob, ForgottenJobs, OwnPlace, QueuedJob};
 pub use reading::{Excerpt, Reading, Stream, Written};
 use resources::Resources;
 use size::Size;
@@ -120,8 +120,12 @@ pub struct Survey {
     pub own: BTreeMap<Tag, OwnPlace>,
     /// How many further entries of that queue are left out.
     pub queue_beyond: u32,
-    /// Jobs of others that are over, only of a cluster that is observed ([`Site::ended`]).
+    /// Jobs of others that are over, only of a cluster that is observed ([`Site::ended`] and
+    /// [`Site::forgotten`]).
     pub ended: Vec<EndedJob>,
+    /// Seconds before this survey of which it is not known which jobs came and went, only of a
+    /// cluster that is observed.
+    pub unwatched: Span,
     /// What is not known of that queue, a sentence each, without a period.
     pub queue_notes: Vec<String>,
 }
@@ -378,6 +382,13 @@ pub trait Site: Debug + Send {
     /// [`queued::MAX_ENDED`]. Empty if it lists none.
     fn ended(&mut self) -> Vec<EndedJob> {
         Vec::new()
+    }
+
+    /// Jobs of others that ended since this moment, when the survey before the last one began, and that
+    /// the last one lists no more. Asks the accounting, and only if some may be missing.
+    fn forgotten(&mut self, since: Time) -> ForgottenJobs {
+        let _ = since;
+        ForgottenJobs::default()
     }
 
     /// What the site's thread asks for when it is due or was woken: news that cost the manager

@@ -107,6 +107,15 @@ pub struct EndedJob {
     pub end: Time,
 }
 
+/// Jobs of others that ended in a time of which the manager lists them no more.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ForgottenJobs {
+    /// Those that the accounting knows.
+    pub found: Vec<EndedJob>,
+    /// Seconds of that time of which nobody knows which jobs there were.
+    pub unwatched: Span,
+}
+
 /// More jobs that are over are not listed: the last ones count.
 pub const MAX_ENDED: usize = 10_000;
 

@@ -223,9 +223,18 @@ impl Cluster {
     }
 
     pub(crate) fn until(&self, what: &str, holds: impl Fn(&Cluster) -> bool) {
+        self.until_within(Duration::from_secs(60), what, holds);
+    }
+
+    pub(crate) fn until_within(
+        &self,
+        patience: Duration,
+        what: &str,
+        holds: impl Fn(&Cluster) -> bool,
+    ) {
         let began = Instant::now();
         while !holds(self) {
-            if began.elapsed() > Duration::from_secs(60) {
+            if began.elapsed() > patience {
                 let log = std::fs::read_to_string(self.path().join("log/slurmctld.log"));
                 let log = log.unwrap_or_default();
                 let end: Vec<&str> = log.lines().rev().take(20).collect();

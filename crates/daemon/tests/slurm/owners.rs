@@ -1,10 +1,12 @@
 //! Waiting jobs of others, as surveys list them and as `squeue` does.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tradewind_daemon::site::Survey;
 use tradewind_daemon::site::conformance::SiteBench;
 use tradewind_daemon::site::queued::{Blocked, MAX_LIMIT, QueuedJob};
+use tradewind_daemon::site::slurm;
 use tradewind_model::{Span, Time};
 
 use super::bench::{SlurmBench, pool};
@@ -166,4 +168,56 @@ fn jobs_that_the_cluster_hides_are_said_once_to_be_unknown() {
     let notes = seen.queue_notes.iter().filter(|note| note.contains(hides));
     assert_eq!(notes.count(), 1, "{:?}", seen.queue_notes);
     assert_eq!(findings(&mut bench, hides), 1);
+}
+
+/// A job that waited and ran, one that came and went, and one that was cancelled before it ran: none of
+/// them is listed any more at the second look.
+#[test]
+fn jobs_that_the_controller_has_forgotten_are_found_in_the_accounting() {
+    let accounts = &[
+        "add cluster k",
+        "add account climate",
+        "add user USER account=climate",
+        "modify user USER set defaultaccount=climate",
+    ];
+    let mut plan = Plan { accounts, ..Plan::of("k", 2) };
+    // The last one counts.
+    plan.more.push("MinJobAge=2".to_owned());
+    let cluster = Cluster::start(&plan);
+    let mut bench = SlurmBench::new(&cluster, "main", 2);
+    let mut settings = bench.settings.clone();
+    settings.folder = bench.folder.path().join("observed");
+    let mut site = slurm::observe(settings).unwrap();
+    let job = |options: &[&str]| cluster.job(&[&["-N2", "--exclusive", "-t5"], options].concat());
+    let over = |job: &str| {
+        cluster.run(&["scancel", job]);
+        cluster.until_state(job, "");
+    };
+    let runs = job(&[]);
+    cluster.until_state(&runs, "RUNNING");
+    let waits = job(&[]);
+    let first = site.survey(None).unwrap();
+    assert_eq!((first.queue.len(), first.unwatched, first.ended.len()), (1, Span(0), 0));
+    let since = bench.now();
+    over(&runs);
+    cluster.until_state(&waits, "RUNNING");
+    over(&waits);
+    let brief = job(&[]);
+    cluster.until_state(&brief, "RUNNING");
+    over(&brief);
+    over(&job(&["--hold"]));
+    let listed = ["squeue", "--noheader", "--states=all", "--format=%A"];
+    cluster.until_within(Duration::from_secs(180), "all are forgotten", |it| {
+        it.say(&listed).trim().is_empty()
+    });
+    assert!(bench.now() - since > Span(2), "{since}");
+    let second = site.survey(Some(since)).unwrap();
+    let mut found: Vec<&str> = second.ended.iter().map(|it| it.job.name.as_str()).collect();
+    found.sort_unstable_by_key(|name| name.parse::<u64>().ok());
+    let shown = || format!("{:#?}\n{}", second.ended, cluster.say(&["sacct", "-aXnP"]));
+    assert_eq!((found, second.unwatched), (vec![&*runs, &*waits, &*brief], Span(0)), "{}", shown());
+    let ended = second.ended.iter().find(|it| it.job.name == brief).unwrap();
+    assert!(since <= ended.start && ended.start <= ended.end, "{ended:?}");
+    assert_eq!((ended.job.nodes, ended.job.limit), (2, Span(300)), "{ended:?}");
+    assert_eq!(ended.job.account.as_deref(), Some("climate"));
 }

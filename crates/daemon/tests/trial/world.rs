@@ -61,8 +61,8 @@ pub(crate) struct World {
     pub(crate) now: Time,
     /// The daemon's clock is off by so much.
     skew: Span,
-    disk: Disk,
-    shelf: Shelf,
+    pub(crate) disk: Disk,
+    pub(crate) shelf: Shelf,
     pub(crate) daemon: Option<(Live, MemoryStore)>,
     pub(crate) sites: Vec<FakeSite>,
     /// Sites in whose own queues jobs of the market wait.

@@ -72,10 +72,14 @@ pub struct ObservedSite {
     /// Jobs that ran and were never seen waiting: they started between two surveys, or are tasks of
     /// an array. They are in no other number.
     pub unpredicted: u64,
-    /// Of `jobs`, those that started and ended between two surveys: their waits are known, and nothing
-    /// was predicted for them.
+    /// Of `jobs`, those that were seen only after their end: their waits are known, and nothing was
+    /// predicted for them.
     #[serde(default)]
     pub brief: u64,
+    /// Seconds of which it is not known which jobs came and went: longer ago than Slurm lists jobs that
+    /// are over, and without an accounting that answered.
+    #[serde(default)]
+    pub unwatched: u64,
     /// Jobs that left the queue, and were seen neither running nor over: cancelled, or no longer listed
     /// at the next survey.
     pub gone: u64,

@@ -68,6 +68,12 @@ impl ShadowPage {
         if *examined == 0 { "–".to_owned() } else { words::span(seconds) }
     }
 
+    /// Time of which it is not known which jobs came and went.
+    fn unwatched(&self, site: &ObservedSite) -> String {
+        let seconds = i64::try_from(site.unwatched).unwrap_or(i64::MAX);
+        if seconds == 0 { "–".to_owned() } else { words::span(&seconds) }
+    }
+
     fn count(&self, jobs: &u64) -> String {
         words::grouped(usize::try_from(*jobs).unwrap_or(usize::MAX))
     }

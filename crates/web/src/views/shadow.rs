@@ -47,6 +47,7 @@ fn site(it: SiteSummary) -> ObservedSite {
         waiting: it.waiting as u64,
         unpredicted: it.counts.unpredicted,
         brief: it.counts.brief,
+        unwatched: it.counts.unwatched,
         gone: it.counts.gone,
         arrays: it.counts.arrays,
         utilisation: (total.up > 0).then(|| total.used as f64 / total.up as f64),

@@ -343,7 +343,11 @@ pub(crate) fn unkept(site: &str, why: &str) -> String {
 pub(crate) fn set_back(setback: &Setback, pool: impl Fn(PoolId) -> String) -> String {
     match setback {
         Setback::Refused(why) => format!("the site would not start it: {why}"),
-        Setback::Displaced => "the owner's own jobs took its nodes, or they are gone".to_owned(),
+        Setback::Displaced => {
+            "it was taken back before it began: the owner's own jobs took its nodes, \
+                               they are gone, or its site did not answer"
+                .to_owned()
+        }
         Setback::Lost => "its nodes died or were lost".to_owned(),
         Setback::Preempted => "its nodes were taken away for a job of higher priority".to_owned(),
         Setback::Funds => "its payer had too little".to_owned(),

@@ -380,7 +380,7 @@ fn gives_back(terms: Preemption, kind: &SiteKind) -> Finding {
 
 /// Whether a cluster that is only observed can be surveyed: nothing else is tried there.
 fn surveyed(observed: &mut ObservedSite) -> Finding {
-    let (verdict, found, remedy) = match observed.site.survey() {
+    let (verdict, found, remedy) = match observed.site.survey(None) {
         Ok(survey) => {
             let up: u64 = survey.pools.iter().map(|pool| u64::from(pool.up)).sum();
             let waiting = survey.queue.len() + survey.queue_beyond as usize;

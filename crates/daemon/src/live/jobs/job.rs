@@ -396,7 +396,8 @@ pub enum Finish {
 pub enum Setback {
     /// A site would not start it; its words.
     Refused(String),
-    /// The owner's own jobs took its nodes before it had begun, or the nodes are gone.
+    /// It was taken back before it had begun: the owner's own jobs took its nodes, the nodes are gone, or
+    /// the site did not answer.
     Displaced,
     /// Its nodes died or were lost.
     Lost,

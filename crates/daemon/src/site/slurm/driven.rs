@@ -15,7 +15,7 @@ use super::ManagedSettings;
 use crate::site::{Exit, Order, PoolSetup, Seen, Site, Tag};
 
 /// `sbatch` keeps the script and the comment; `squeue` lists one job with this comment, in the state
-/// that a file has. Everything else runs as it is.
+/// that a file has. Configuration and accounting are files, too. Everything else runs as it is.
 const SLURM: &str = r#"#!/bin/sh
 here=${0%/*}
 echo "$*" >>"$here/calls"
@@ -38,8 +38,10 @@ scontrol)
     case "$*" in
     *nodes*) echo "NodeName=a1 CPUTot=4 State=IDLE Partitions=main RealMemory=4000" ;;
     *reservation*) echo "No reservations in the system" ;;
+    *config*) cat "$here/config" 2>/dev/null ;;
     esac
     ;;
+sacct) cat "$here/accounting" ;;
 *) exec "$@" ;;
 esac
 "#;
@@ -152,7 +154,7 @@ fn the_only_account_that_can_run_jobs_is_known_beforehand() {
 }
 
 /// Words with which commands begin that only look.
-const LOOKS: [&str; 6] = ["squeue", "scontrol", "sacctmgr", "sdiag", "date", "id"];
+const LOOKS: [&str; 7] = ["squeue", "scontrol", "sacct", "sacctmgr", "sdiag", "date", "id"];
 
 #[test]
 fn an_observed_cluster_gets_no_command_that_changes_anything() {
@@ -162,7 +164,7 @@ fn an_observed_cluster_gets_no_command_that_changes_anything() {
     let mut site = super::observe(settings(folder.path())).unwrap();
     for state in ["PENDING", "RUNNING", "TIMEOUT"] {
         fs::write(folder.path().join("state"), state).unwrap();
-        site.survey().unwrap();
+        site.survey(Some(Time(0))).unwrap();
     }
     let calls = fs::read_to_string(folder.path().join("calls")).unwrap();
     let plain = |line: &str| {
@@ -184,4 +186,68 @@ fn a_cluster_with_tasks_of_a_market_is_not_observed_from_the_same_folder() {
     site(folder.path()).submit(&order(folder.path())).unwrap();
     let refused = super::observe(settings(folder.path())).unwrap_err();
     assert!(refused.to_string().contains("has tasks of a market"), "{refused}");
+}
+
+/// The accounting is asked only for a time of which the controller may have forgotten jobs; where there
+/// is none, or it does not answer, that time is counted.
+#[test]
+fn jobs_that_are_not_listed_any_more_are_looked_for_in_the_accounting() {
+    let row = |id: u32, state: &str, nodes: &str| {
+        let times = "1970-01-01T00:01:40|1970-01-01T00:01:50|1970-01-01T00:02:30";
+        format!("{id}|eve|phys|main|{state}|{times}|1|4|5|{nodes}\n")
+    };
+    // Job 5 is listed, too; 7 never ran, 8 still does, and 9 is of another partition.
+    let elsewhere = row(9, "FAILED", "a1").replace("main", "other");
+    let rows = [row(5, "COMPLETED", "a1"), row(6, "FAILED", "a1"), row(8, "RUNNING", "a1")];
+    let rows = rows.concat() + &row(7, "CANCELLED by 0", "None assigned") + &elsewhere;
+    for (storage, listed, answer, found, unwatched) in [
+        ("accounting_storage/slurmdbd", 120, Some(&rows), vec!["5", "6"], 0),
+        ("accounting_storage/slurmdbd", 120, None, vec!["5"], 480),
+        ("(null)", 120, Some(&rows), vec!["5"], 480),
+        ("accounting_storage/slurmdbd", 900, Some(&rows), vec!["5"], 0),
+        ("accounting_storage/slurmdbd", 0, Some(&rows), vec!["5"], 0),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("comment", "a comment");
+        write("state", "TIMEOUT");
+        write("config", &format!("AccountingStorageType = {storage}\nMinJobAge = {listed} sec\n"));
+        if let Some(answer) = answer {
+            write("accounting", answer);
+        }
+        let mut site = super::observe(settings(folder.path())).unwrap();
+        let first = site.survey(None).unwrap();
+        assert_eq!((first.ended.len(), first.unwatched), (1, Span(0)));
+        let calls = || fs::read_to_string(folder.path().join("calls")).unwrap();
+        assert!(!calls().contains("sacct "), "{}", calls());
+        let since = crate::site::local::records::now() - Span(600);
+        let second = site.survey(Some(since)).unwrap();
+        let names: Vec<&str> = second.ended.iter().map(|it| it.job.name.as_str()).collect();
+        let off = second.unwatched.0 - unwatched;
+        assert!(names == found && (0..=60).contains(&off), "{listed}: {second:#?}");
+        let is_asked = storage.ends_with("slurmdbd") && listed == 120;
+        assert_eq!(calls().contains("sacct --allusers -XnP --starttime=now-6"), is_asked);
+        if let Some(last) = second.ended.get(1) {
+            let job = &last.job;
+            assert_eq!((last.start, last.end, job.limit), (Time(110), Time(150), Span(300)));
+            assert_eq!((job.nodes, job.user.as_deref(), job.tasks), (1, Some("eve"), 1));
+        }
+    }
+}
+
+/// A cluster that was not reached for days: the accounting is asked for the last day.
+#[test]
+fn a_long_absence_is_made_up_for_in_part() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("comment", "a comment");
+    write("state", "TIMEOUT");
+    write("config", "AccountingStorageType = accounting_storage/slurmdbd\nMinJobAge = 300 sec\n");
+    write("accounting", "");
+    let mut site = super::observe(settings(folder.path())).unwrap();
+    let since = crate::site::local::records::now() - Span(3 * 86_400);
+    let seen = site.survey(Some(since)).unwrap();
+    assert!((0..60).contains(&(seen.unwatched.0 - 2 * 86_400)), "{:?}", seen.unwatched);
+    let calls = fs::read_to_string(folder.path().join("calls")).unwrap();
+    assert!(calls.contains("--starttime=now-86430seconds"), "{calls}");
 }

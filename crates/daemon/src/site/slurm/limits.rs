@@ -28,6 +28,10 @@ pub(super) struct KnownLimits {
     pub tiers: BTreeMap<String, u32>,
     /// Whether plain users see their own jobs only.
     pub hides_jobs: bool,
+    /// How long jobs that are over are listed; `None`: for ever, or not read yet.
+    pub listed_for: Option<Span>,
+    /// Whether there is an accounting that knows jobs that are not listed any more.
+    pub has_accounting: bool,
 }
 
 impl Controller {
@@ -64,6 +68,8 @@ impl Controller {
         let get = |key: &str| config.get(key).map_or("", String::as_str);
         limits.all_jobs = get("MaxJobCount").parse().ok();
         limits.queue = rule(&config);
+        self.limits.listed_for = listed_for(get("MinJobAge"));
+        self.limits.has_accounting = get("AccountingStorageType").ends_with("/slurmdbd");
         self.limits.hides_jobs = get("PrivateData").split(',').any(|what| what.trim() == "jobs");
         let enforced: Vec<&str> = get("AccountingStorageEnforce").split(',').collect();
         let is_enforced = |what: &[&str]| what.iter().any(|it| enforced.contains(it));
@@ -154,6 +160,12 @@ impl Controller {
         }
         Some(users)
     }
+}
+
+/// `300 sec`, which is Slurm's default; 0: for ever.
+fn listed_for(text: &str) -> Option<Span> {
+    let seconds = text.split(' ').next().and_then(|it| it.parse().ok()).unwrap_or(300);
+    (seconds > 0).then_some(Span(seconds))
 }
 
 const ASSOC: &str =

@@ -11,6 +11,7 @@ mod doctor;
 #[cfg(test)]
 mod driven;
 mod ends;
+mod forgotten;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod held;
@@ -56,7 +57,7 @@ use super::managed::spool::Trace;
 use super::managed::tickets::{Ticket, tag_in};
 use super::managed::tool::{Call, CommandOutput, Who};
 use super::observed::Observed;
-use super::queued::{EndedJob, WaitingJobs};
+use super::queued::{EndedJob, ForgottenJobs, WaitingJobs};
 use super::{Aside, Finding, Order, PoolSurvey, Seen, Site, SiteError, Tag};
 
 /// What `sbatch` and its like say if the controller did not answer.
@@ -337,6 +338,10 @@ impl Manager for Controller {
 
     fn ended(&self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> Vec<EndedJob> {
         self.ended_of(base, view)
+    }
+
+    fn forgotten(&mut self, base: &Base, since: Time, now: Time) -> ForgottenJobs {
+        self.forgotten_of(base, since, now)
     }
 
     fn strays(&self, base: &Base, jobs: &[SlurmJob]) -> Vec<(Tag, Seen)> {

@@ -14,7 +14,7 @@ use crate::site::limits::{Cap, Limits};
 use crate::site::managed::bundle::Words;
 use crate::site::managed::spool::{Here, Trace};
 use crate::site::managed::tickets::Ticket;
-use crate::site::queued::{EndedJob, WaitingJobs};
+use crate::site::queued::{EndedJob, ForgottenJobs, WaitingJobs};
 use crate::site::{Aside, Finding, Order, PoolSurvey, Seen, SiteError, Tag};
 
 /// A job as the manager lists it, of any user.
@@ -237,6 +237,13 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     fn ended(&self, base: &Base, view: &PoolsView<'_, Self::Job>) -> Vec<EndedJob> {
         let _ = (base, view);
         Vec::new()
+    }
+
+    /// Jobs of others that ended from `since` on and may not be listed any more at `now`, as far as an
+    /// accounting knows them.
+    fn forgotten(&mut self, base: &Base, since: Time, now: Time) -> ForgottenJobs {
+        let _ = (base, since, now);
+        ForgottenJobs::default()
     }
 
     /// Running jobs with the tags of tasks that have no ticket here.

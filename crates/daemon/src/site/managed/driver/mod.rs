@@ -39,6 +39,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tradewind_io::submission::signal::Warning;
+use tradewind_model::Time;
 
 pub(in crate::site) use self::base::{Base, USER};
 pub use self::base::{ManagedSettings, Ownership};
@@ -49,7 +50,8 @@ use super::requests::Requests;
 use super::spool::Spool;
 use super::tickets::Ticket;
 use super::tool::Tool;
-use crate::site::queued::EndedJob;
+use crate::site::local::records;
+use crate::site::queued::{EndedJob, ForgottenJobs};
 use crate::site::{
     Aside, Demand, Excerpt, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Stream,
     Survey, Tag, Turn, Wake,
@@ -151,6 +153,10 @@ impl<M: Manager> Site for Driver<M> {
 
     fn ended(&mut self) -> Vec<EndedJob> {
         self.ended_jobs()
+    }
+
+    fn forgotten(&mut self, since: Time) -> ForgottenJobs {
+        self.manager.forgotten(&self.base, since, records::now())
     }
 
     fn attend(&mut self, wake: Wake) {
