@@ -26,6 +26,12 @@ impl Money {
     pub const fn credits(credits: i64) -> Money {
         Money(credits * Self::PER_CREDIT)
     }
+
+    /// The sum of two costs, at most [`Money::MAX`]: a cost beyond all amounts stays one.
+    #[must_use]
+    pub fn plus(self, other: Money) -> Money {
+        Money(self.0.saturating_add(other.0)).min(Money::MAX)
+    }
 }
 
 impl Price {
@@ -64,9 +70,10 @@ impl AddAssign for Money {
     }
 }
 
+/// At most [`Money::MAX`], as costs are.
 impl std::iter::Sum for Money {
     fn sum<I: Iterator<Item = Money>>(iter: I) -> Money {
-        iter.fold(Money::ZERO, Add::add)
+        iter.fold(Money::ZERO, Money::plus)
     }
 }
 

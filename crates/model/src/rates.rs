@@ -94,7 +94,7 @@ impl Pools {
     }
 
     /// What the nodes of a share cost during `[start, start + length)`: the integral of the pool's
-    /// price. Saturates.
+    /// price, at most [`Money::MAX`].
     ///
     /// # Panics
     /// If there is no such pool.
@@ -103,7 +103,7 @@ impl Pools {
             None => self.pool(share.pool).price.of(share.nodes, length),
             Some(rate) => {
                 let all = rate.integral(start, start + length) * i128::from(share.nodes);
-                Money(all.clamp(0, i128::from(i64::MAX)) as i64)
+                Money(all.clamp(0, i128::from(Money::MAX.0)) as i64)
             }
         }
     }

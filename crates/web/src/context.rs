@@ -14,6 +14,7 @@ use tradewind_model::{Demand, Span};
 
 use crate::api::{Advisor, Api, Limits, MarketView, Outputs, SignIn, Tariffs};
 use crate::auth::Doors;
+use crate::auth::hosts::Hosts;
 use crate::auth::ours::Scheme;
 use crate::blocking::blocking;
 use crate::failure::{Answer, ErrorResponse};
@@ -71,12 +72,12 @@ pub(crate) struct ContextInner {
 impl Context {
     /// # Errors
     /// What is wrong with the provider of identities.
-    pub(crate) fn new(api: Api, scheme: Scheme) -> Result<Context, String> {
+    pub(crate) fn new(api: Api, reached: (Scheme, Hosts)) -> Result<Context, String> {
         let Api { market, outputs, advisor, tariffs, limits, .. } = api;
         let Api { audit, sign_in, observations, operations, .. } = api;
         let provider = sign_in.provider.clone().zip(sign_in.url.as_ref());
         let oidc = provider.map(|(provider, url)| Oidc::new(provider, url)).transpose()?;
-        let auth = Doors::new(&limits, scheme, &sign_in);
+        let auth = Doors::new(&limits, reached, &sign_in);
         let turns = Arc::new(Turns::new(Bounds {
             all: limits.advice,
             per_user: limits.advice_per_user,

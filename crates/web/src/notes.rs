@@ -89,6 +89,37 @@ pub(crate) fn outcome(asked: &Result<Reply, Refusal>) -> String {
     }
 }
 
+/// Where an administrator reads what belongs to many users, and what that is. Where it is one
+/// user's, the handler writes it down with the name.
+const WIDE_READS: [(&str, &str); 18] = [
+    ("/", "jobs of all users"),
+    ("/jobs", "jobs of all users"),
+    ("/page/board", "jobs of all users"),
+    ("/page/board/picture", "jobs of all users"),
+    ("/page/board/digest", "jobs of all users"),
+    ("/page/board/places", "jobs of all users"),
+    ("/v1/whatif", "jobs of all users"),
+    ("/spending", "usage of all users"),
+    ("/spending.csv", "usage of all users"),
+    ("/v1/usage", "usage of all users"),
+    ("/v1/report", "usage of all users"),
+    ("/projects", "projects and their members"),
+    ("/v1/projects", "projects and their members"),
+    ("/v1/export", "users, projects and budgets"),
+    ("/v1/accounts", "balances of all accounts"),
+    ("/access", "tokens and sessions of all users"),
+    ("/v1/tokens", "tokens and sessions of all users"),
+    ("/v1/sessions", "tokens and sessions of all users"),
+];
+
+/// What an administrator reads of many users on this route, if it does not change anything.
+pub(crate) fn wide_read(caller: &Caller, method: &Method, route: &str) -> Option<&'static str> {
+    let reads = *method == Method::GET || *method == Method::HEAD || route == "/v1/whatif";
+    let is_wide = caller.actor.role == Role::Administrator && reads;
+    let found = WIDE_READS.iter().find(|(path, _)| *path == route);
+    found.filter(|_| is_wide).map(|(_, what)| *what)
+}
+
 /// An administrator reads what belongs to `owner`.
 pub(crate) fn read(context: &Context, caller: &Caller, owner: &str, what: &str) {
     let Caller { actor, .. } = caller;
@@ -97,7 +128,15 @@ pub(crate) fn read(context: &Context, caller: &Caller, owner: &str, what: &str) 
     }
 }
 
-/// A request was refused: for want of a right, or for a limit.
+/// A user's session on the pages was ended by another one.
+pub(crate) fn session_ended(context: &Context, caller: &Caller, owner: &str, id: u64) {
+    if caller.actor.user != owner {
+        let subject = format!("session {id} of {owner} ended");
+        context.audit.note(&caller.actor.user, AuditKind::Rights, subject, "done");
+    }
+}
+
+/// A request was refused: for want of a right, for a limit, or for the name of another host.
 pub(crate) fn refused(
     context: &Context,
     failure: &ErrorResponse,
@@ -109,6 +148,7 @@ pub(crate) fn refused(
         StatusCode::UNAUTHORIZED,
         StatusCode::FORBIDDEN,
         StatusCode::PAYLOAD_TOO_LARGE,
+        StatusCode::MISDIRECTED_REQUEST,
         StatusCode::TOO_MANY_REQUESTS,
     ];
     if !counts.contains(&status) {

@@ -305,7 +305,7 @@ impl Stage {
             observations: Default::default(),
             operations: Arc::new(tradewind_web::NoOperations),
         };
-        let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None };
+        let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None, hosts: vec![] };
         let server = serve(api, listen).unwrap();
         let stage = Stage { token, address: server.address, engine };
         std::mem::forget(server); // it serves until the program ends

@@ -219,7 +219,7 @@ impl Stage {
             observations: Default::default(),
             operations: Arc::new(tradewind_web::NoOperations),
         };
-        let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None };
+        let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None, hosts: vec![] };
         let server = serve(api, listen).unwrap();
         let url = format!("http://127.0.0.1:{}", server.address.port());
         Stage { url, tokens, server, market, audit, folder }

@@ -129,6 +129,8 @@ pub struct Listen {
     pub address: SocketAddr,
     /// Certificate and key.
     pub tls: Option<Tls>,
+    /// Further names by which it may be addressed on loopback.
+    pub hosts: Vec<String>,
 }
 
 impl Listen {
@@ -138,7 +140,7 @@ impl Listen {
 
 impl Default for Listen {
     fn default() -> Listen {
-        Listen { address: (Ipv4Addr::LOCALHOST, Self::PORT).into(), tls: None }
+        Listen { address: (Ipv4Addr::LOCALHOST, Self::PORT).into(), tls: None, hosts: vec![] }
     }
 }
 

@@ -40,7 +40,7 @@ fn settings(fields: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> S
             notes,
             market,
         ),
-        listen: table(fields, "listen", &["address", "certificate", "key"], notes, listen),
+        listen: table(fields, "listen", &["address", "certificate", "key", "hosts"], notes, listen),
         sign_in: table(fields, "sign_in", &sign_in::KEYS, notes, sign_in::sign_in),
         limits: table(fields, "limits", &LIMITS, notes, limits),
         store: store::store(fields, notes),
@@ -243,7 +243,25 @@ fn listen(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Listen {
         let hint = "give `certificate` and `key`, or listen on `127.0.0.1`";
         notes.error(fields.line_of("address"), &fields.place("address"), message, hint);
     }
-    Listen { address, tls }
+    Listen { address, tls, hosts: hosts(fields, notes) }
+}
+
+/// Names of hosts, without scheme and port.
+fn hosts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<String> {
+    let is_name = |text: &str| {
+        let good = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        !text.is_empty() && text.chars().all(good)
+    };
+    let mut names = Vec::new();
+    for (name, line) in texts(fields, "hosts", notes) {
+        if !is_name(&name) {
+            let message = format!("`{}` is no name of a host", excerpt(&name));
+            let hint = "write the name alone, as in `market.example.org`";
+            notes.error(line, &fields.place("hosts"), message, hint);
+        }
+        names.push(name);
+    }
+    names
 }
 
 /// The keys of `[limits]`, and the most that each may be.

@@ -24,6 +24,7 @@ fn mistakes_have_lines_and_hints() {
         ("[listen]\naddress = '0.0.0.0:80'", ":2: listen.address: `0.0.0.0:80` is reached"),
         ("[listen]\naddress = 'here'", "is no address with a port"),
         ("[listen]\nkey = 'k'", "belong together"),
+        ("[listen]\nhosts = ['a', 'https://b']", ":2: listen.hosts: `https://b` is no name"),
         ("[limits]\nbody = 0", "limits.body"),
         ("[money]\nnew_user_grant = 0.0000001", "more than 6 decimals"),
         ("[[market.rules]]\nhours = 'Mon'", "`policy` is missing"),

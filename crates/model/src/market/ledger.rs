@@ -2,7 +2,8 @@
 
 use crate::{Money, Place, Pools, Price, Share, Span, TimeMode};
 
-/// What `work` seconds of the reference node cost at `place`: Σ price × nodes × length.
+/// What `work` seconds of the reference node cost at `place`: Σ price × nodes × length, at most
+/// [`Money::MAX`].
 pub fn cost(pools: &Pools, place: &Place, processors: u32, work: Span) -> Money {
     place.shares(processors).map(|share| pools.charge(share, work)).sum()
 }
@@ -63,7 +64,7 @@ impl Price {
     pub fn of(self, nodes: u32, span: Span) -> Money {
         match self.0 {
             0 => Money::ZERO,
-            _ => self * Span(span.0.saturating_mul(i64::from(nodes))),
+            _ => (self * Span(span.0.saturating_mul(i64::from(nodes)))).min(Money::MAX),
         }
     }
 }

@@ -402,7 +402,7 @@ impl Market {
             self.take_memory(job, share);
             let length = self.pools.pool(share.pool).length_in(mode, estimate);
             let asked = self.price(job, share.pool);
-            hold += self.due(job, (share, asked), (self.now, length));
+            hold = hold.plus(self.due(job, (share, asked), (self.now, length)));
             match price {
                 None => price = Some(asked),
                 Some(_) => further.push(asked),
@@ -455,7 +455,8 @@ impl Market {
     fn settle(&mut self, job: JobId, (share, price): (Share, Price), (start, span): (Time, Span)) {
         let amount = self.due(job, (share, price), (start, span));
         self.ledger.settle(self.pools.pool(share.pool).site.0 as usize, amount);
-        self.jobs[job.index()].paid += amount;
+        let paid = &mut self.jobs[job.index()].paid;
+        *paid = paid.plus(amount);
     }
 
     fn give_back(&mut self, job: JobId, pool: PoolId) -> Result<(), MarketError> {

@@ -81,6 +81,30 @@ fn a_job_on_two_sites_gives_the_fast_nodes_back_first_and_pays_each_owner() {
     assert_eq!((market.paid(job), market.ledger().held()), (Money::credits(38), 0));
 }
 
+/// Two costs beyond all amounts have no sum, and a job of both pools is held and pays at most the
+/// largest amount.
+#[test]
+fn costs_beyond_all_amounts_saturate_in_their_sum_too() {
+    let mut market = two_pools();
+    for pool in [PoolId(0), PoolId(1)] {
+        market.apply(&Event::Priced { pool, price: Price(i64::MAX) }).unwrap();
+    }
+    for job in [JobId(0), JobId(1)] {
+        market.apply(&submitted(job.0, 2)).unwrap();
+        let place = Place::of([0, 1].map(|pool| Share { pool: PoolId(pool), nodes: 1 }).to_vec());
+        market.apply(&Event::Started { job, place }).unwrap();
+    }
+    let most = i128::from(Money::MAX.0);
+    assert_eq!(market.ledger().held(), 2 * most);
+    market.pass_to(Time(9)).unwrap();
+    for job in [JobId(0), JobId(1)] {
+        market.apply(&Event::Ended { job }).unwrap();
+        assert_eq!(market.paid(job), Money::MAX);
+    }
+    assert_eq!((market.ledger().paid(), market.ledger().held()), (4 * most, 0));
+    market.check().unwrap();
+}
+
 #[test]
 fn closed_nodes_are_gone_until_they_reopen_and_an_interrupted_job_waits_again() {
     let mut market = cluster(4);

@@ -2,6 +2,7 @@
 
 pub(crate) mod bodies;
 pub(crate) mod guesses;
+pub(crate) mod hosts;
 pub(crate) mod ours;
 pub(crate) mod places;
 pub(crate) mod rate;
@@ -13,10 +14,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tradewind_daemon::audit::AuditKind;
 use tradewind_daemon::live::rights::{Actor, TokenHash};
 use tradewind_daemon::live::state;
 use tradewind_model::Time;
@@ -28,9 +30,11 @@ use crate::api::{Limits, SignIn};
 use crate::clock::now;
 use crate::context::Context;
 use crate::failure::{Answer, ErrorResponse};
+use crate::notes;
 use crate::views::words;
 use bodies::Bodies;
 use guesses::Guesses;
+use hosts::Hosts;
 use ours::{Ours, Scheme};
 use places::Connections;
 use rate::Buckets;
@@ -87,6 +91,8 @@ pub(crate) struct Doors {
     pub(crate) sessions: Sessions,
     /// Which pages and cookies are ours.
     pub(crate) ours: Ours,
+    /// Under which names the daemon may be addressed.
+    pub(crate) hosts: Hosts,
     /// Wrong guesses at signing in.
     pub(crate) guesses: Guesses,
 }
@@ -99,7 +105,11 @@ struct CallerCache {
 }
 
 impl Doors {
-    pub(crate) fn new(limits: &Limits, scheme: Scheme, sign_in: &SignIn) -> Doors {
+    pub(crate) fn new(
+        limits: &Limits,
+        (scheme, hosts): (Scheme, Hosts),
+        sign_in: &SignIn,
+    ) -> Doors {
         let lengths = Lengths { idle: sign_in.session_idle, longest: sign_in.session_longest };
         Doors {
             known: RwLock::default(),
@@ -116,6 +126,7 @@ impl Doors {
             seats: Arc::new(Seats::new(limits)),
             sessions: Sessions::new(lengths),
             ours: Ours::new(scheme, sign_in.url.clone()),
+            hosts,
             guesses: Guesses::default(),
         }
     }
@@ -200,16 +211,27 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     match enter(&context, peer, request.method(), request.headers()).await {
-        Ok(caller) => told(caller, request, next).await,
+        Ok(caller) => told(&context, caller, request, next).await,
         Err(failure) => failure.into_response(),
     }
 }
 
-/// Hands the request on with its caller, and says whom it was that was refused.
-pub(crate) async fn told(caller: Caller, mut request: Request, next: Next) -> Response {
+/// Hands the request on with its caller, and says whom it was that was refused; writes down what an
+/// administrator reads of all users.
+pub(crate) async fn told(
+    context: &Context,
+    caller: Caller,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let (user, expires) = (caller.actor.user.clone(), caller.expires);
+    let route = request.extensions().get::<MatchedPath>();
+    let read = route.and_then(|it| notes::wide_read(&caller, request.method(), it.as_str()));
     request.extensions_mut().insert(caller);
     let mut response = next.run(request).await;
+    if let Some(what) = read.filter(|_| response.status().is_success()) {
+        context.audit.note(&user, AuditKind::Read, what, "done");
+    }
     if let Some(expires) = expires {
         response.headers_mut().insert(EXPIRES, HeaderValue::from(expires.0));
     }

@@ -66,7 +66,7 @@ impl<K: Eq + Hash> Buckets<K> {
 
     fn usage(&self, left: u64, wanted: u64) -> Usage {
         let per_second = u64::from(self.rate.per_second.max(1)) * 1_000;
-        let used = self.full().saturating_sub(left) / 1_000;
+        let used = self.full().saturating_sub(left).div_ceil(1_000);
         let wait = wanted.saturating_sub(left).div_ceil(per_second).max(1);
         Usage { limit: self.name.to_owned(), used, allowed: self.rate.burst.into(), wait }
     }
@@ -99,7 +99,7 @@ mod tests {
         assert!(take("b", 1, 0).is_ok());
         let usage = take("a", 2, 499).unwrap_err();
         let told = (usage.limit.as_str(), usage.used, usage.allowed, usage.wait);
-        assert_eq!(told, ("things", 2, 3, 1));
+        assert_eq!(told, ("things", 3, 3, 1));
         assert!(take("a", 1, 500).is_ok());
         assert!(take("a", 1, 501).is_err());
         // What cannot be taken costs nothing; more than the bucket holds empties a full one.

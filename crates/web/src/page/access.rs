@@ -96,14 +96,7 @@ pub(crate) async fn end(
     Form(Ended { what, id }): Form<Ended>,
 ) -> PageResult {
     match what.as_str() {
-        "session" => {
-            let actor = &caller.actor;
-            let mine = |it: &crate::auth::sessions::BrowserSession| {
-                it.id == id && actor.may_act_for(&it.who.user)
-            };
-            let ended = context.auth.sessions.end(|_, it| mine(it));
-            sessions::close(&context, ended).await?;
-        }
+        "session" => drop(sessions::end_session(&context, &caller, id).await?),
         "token" => tokens::expel(&context, caller.actor, id).await?,
         _ => return Err(ErrorResponse::invalid("neither a session nor a token", "").into()),
     }

@@ -143,7 +143,7 @@ async fn guard(
 ) -> Response {
     let entered = auth::enter(&context, peer, request.method(), request.headers()).await;
     match entered {
-        Ok(caller) => auth::told(caller, request, next).await,
+        Ok(caller) => auth::told(&context, caller, request, next).await,
         Err(failure) if failure.is_unauthorized() => session::to_the_door(request.uri()),
         Err(failure) => Trouble::from(failure).into_response(),
     }

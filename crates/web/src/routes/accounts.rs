@@ -117,6 +117,9 @@ pub(crate) async fn show_budget(
     At(text): At<String>,
 ) -> Answer<Json<documents::Account>> {
     let account = parse(&text, "account")?;
+    if account != Account::User(caller.actor.user.clone()) {
+        notes::read(&context, &caller, "", &format!("budget of {account}"));
+    }
     let found = context.look(move |live| {
         let seen = accounts::may_see(live.state(), &caller.actor, &account);
         seen.then(|| accounts::account(live.state(), &account))

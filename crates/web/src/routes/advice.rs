@@ -24,6 +24,7 @@ use crate::documents::{
 use crate::extract::{At, Document, Large};
 use crate::failure::{Answer, ErrorResponse};
 use crate::limit_advice::{self, AskedJob};
+use crate::notes;
 use crate::usual;
 use crate::views::accounts::may_see;
 use crate::views::offers::{no_offer, offer};
@@ -246,6 +247,7 @@ pub(crate) async fn explain(
 ) -> Answer<Json<Explanation>> {
     let ahead = AdviceRequest::begin(&context, &caller.actor).await?;
     let (line, id, _) = seen(&context, &caller, number).await?;
+    notes::read(&context, &caller, &line.user, &format!("job {number} of {}", line.user));
     let Some(id) = id.filter(|_| line.waits_here()) else {
         return Ok(Json(of_unplaced(&context, &ahead, line).await?));
     };

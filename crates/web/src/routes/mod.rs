@@ -83,6 +83,7 @@ pub(crate) fn router(context: &Context) -> Router {
             ErrorResponse::new(status, "method", "this path knows no such method", hint)
         })
         .layer(CatchPanicLayer::custom(caught))
+        .layer(from_fn_with_state(context.clone(), auth::hosts::guard))
         .layer(from_fn_with_state(context.clone(), leftover::read_on))
         .layer(from_fn_with_state(context.clone(), count))
         .with_state(context.clone())

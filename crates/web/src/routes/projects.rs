@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::documents::{Credits, LimitChange, Membership, NewProject, Project, ProjectList};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, ErrorResponse};
+use crate::notes;
 use crate::views::projects;
 
 /// The longest note.
@@ -73,7 +74,11 @@ pub(crate) async fn show(
     caller: Caller,
     At(name): At<String>,
 ) -> Answer<Json<Project>> {
-    found(&context, caller, name).await
+    let what = format!("project {name}");
+    let reader = caller.clone();
+    let project = found(&context, caller, name).await?;
+    notes::read(&context, &reader, "", &what);
+    Ok(project)
 }
 
 async fn wish(

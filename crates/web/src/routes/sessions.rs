@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::documents::{Session, SessionList};
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, ErrorResponse};
+use crate::notes;
 
 /// Parameters of the URL that select a page of sessions.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -73,15 +74,20 @@ pub(crate) async fn end(
     caller: Caller,
     At(id): At<u64>,
 ) -> Answer<StatusCode> {
-    let actor = caller.actor;
-    let ended = context.auth.sessions.end(|_, it| it.id == id && actor.may_act_for(&it.who.user));
-    match ended.is_empty() {
-        true => Err(ErrorResponse::unknown(format!("you have no session {id}"))),
-        false => {
-            close(&context, ended).await?;
-            Ok(StatusCode::NO_CONTENT)
-        }
+    match end_session(&context, &caller, id).await? {
+        false => Err(ErrorResponse::unknown(format!("you have no session {id}"))),
+        true => Ok(StatusCode::NO_CONTENT),
     }
+}
+
+/// Whether there was such a session of a user whom the caller may act for; it is over then.
+pub(crate) async fn end_session(context: &Context, caller: &Caller, id: u64) -> Answer<bool> {
+    let actor = &caller.actor;
+    let ended = context.auth.sessions.end(|_, it| it.id == id && actor.may_act_for(&it.who.user));
+    let Some(session) = ended.first() else { return Ok(false) };
+    notes::session_ended(context, caller, &session.who.user, id);
+    close(context, ended).await?;
+    Ok(true)
 }
 
 /// What goes with sessions that have ended: tokens that were issued for them alone.

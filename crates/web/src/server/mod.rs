@@ -14,6 +14,7 @@ use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use hyper_util::rt::TokioTimer;
 
 use crate::api::Api;
+use crate::auth::hosts::Hosts;
 use crate::auth::ours::Scheme;
 use crate::auth::places::Connections;
 use crate::context::Context;
@@ -28,6 +29,9 @@ pub struct Listen {
     pub address: SocketAddr,
     /// Needed beyond loopback.
     pub tls: Option<Tls>,
+    /// Names or origins by which it may be addressed on loopback, besides `localhost`, addresses and
+    /// [`crate::SignIn::url`].
+    pub hosts: Vec<String>,
 }
 
 /// Files in PEM.
@@ -114,7 +118,7 @@ const SWEEP: Duration = Duration::from_millis(500);
 /// # Errors
 /// [`ServeError`]: nothing runs then.
 pub fn serve(api: Api, listen: Listen) -> Result<Server, ServeError> {
-    let Listen { address, tls } = listen;
+    let Listen { address, tls, hosts } = listen;
     if tls.is_none() && !address.ip().to_canonical().is_loopback() {
         return Err(ServeError::Open(address));
     }
@@ -124,7 +128,9 @@ pub fn serve(api: Api, listen: Listen) -> Result<Server, ServeError> {
     listener.set_nonblocking(true).map_err(bind)?;
     let address = listener.local_addr().map_err(bind)?;
     let scheme = if tls.is_some() { Scheme::Https } else { Scheme::Http };
-    let context = Context::new(api, scheme).map_err(ServeError::System)?;
+    let hosts = hosts.iter().chain(&api.sign_in.url).map(String::as_str);
+    let hosts = Hosts::new(address.ip(), hosts);
+    let context = Context::new(api, (scheme, hosts)).map_err(ServeError::System)?;
     let events = feed::follow(&context).map_err(ServeError::System)?;
     let system = |wrong: std::io::Error| ServeError::System(format!("no threads: {wrong}"));
     let runtime = tokio::runtime::Builder::new_multi_thread()

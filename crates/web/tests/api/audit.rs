@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use tradewind_daemon::store::{export, sqlite::Sqlite, verify};
 
+use crate::contract::description;
+use crate::signin::Browser;
 use crate::stage::Stage;
 use crate::streams::Stream;
 
@@ -116,5 +118,119 @@ fn what_administrators_do_with_jobs_of_others_is_written_down() {
     let is_own = |it: &Value| it["subject"].as_str().is_some_and(|it| it.contains(&of_own));
     assert!(!all.iter().any(is_own), "{all:#?}");
     assert_eq!(rows(&stage, "?kind=job").len(), 3);
+    stage.stop();
+}
+
+/// What an administrator reads on each path of the API, and on each page: `""` where nothing is
+/// another user's.
+const READS: [(&str, &str); 27] = [
+    ("/healthz", ""),
+    ("/metrics", ""),
+    ("/openapi.json", ""),
+    ("/readyz", ""),
+    ("/v1/accounts", "balances of all accounts"),
+    ("/v1/accounts/{account}", "statement of user:ana"),
+    ("/v1/accounts/{account}/budget", "budget of user:ana"),
+    ("/v1/audit", ""),
+    ("/v1/export", "users, projects and budgets"),
+    ("/v1/jobs", "jobs of all users"),
+    ("/v1/jobs/{id}", "job 1 of ana"),
+    ("/v1/jobs/{id}/explain", "job 1 of ana"),
+    ("/v1/jobs/{id}/output", "output of job 1 of ana"),
+    ("/v1/jobs/{id}/wait", "end of job 1 of ana"),
+    ("/v1/market", ""),
+    ("/v1/me", ""),
+    ("/v1/peers", ""),
+    ("/v1/projects", "projects and their members"),
+    ("/v1/projects/{project}", "project apollo"),
+    ("/v1/report", "usage of all users"),
+    ("/v1/sessions", "tokens and sessions of all users"),
+    ("/v1/shadow", ""),
+    ("/v1/sign-in", ""),
+    ("/v1/sites", ""),
+    ("/v1/tokens", "tokens and sessions of all users"),
+    ("/v1/usage", "usage of all users"),
+    // Of the stream there is a test of its own.
+    ("/v1/events", ""),
+];
+
+const PAGES: [(&str, &str); 12] = [
+    ("/", "jobs of all users"),
+    ("/jobs", "jobs of all users"),
+    ("/jobs/1", "job 1 of ana"),
+    ("/jobs/1/output", "output of job 1 of ana"),
+    ("/page/board?rows=200", "jobs of all users"),
+    ("/page/board/picture", "jobs of all users"),
+    ("/spending", "usage of all users"),
+    ("/spending.csv", "usage of all users"),
+    ("/projects", "projects and their members"),
+    ("/ledger", "statement of all accounts"),
+    ("/ledger.csv", "statement of all accounts"),
+    ("/access", "tokens and sessions of all users"),
+];
+
+/// The subjects of all reads of the administrator, after these requests.
+fn reads_after(ask: impl FnOnce(&Stage)) -> Vec<String> {
+    let stage = Stage::new();
+    let (status, made) = stage.call("root", "POST", "/v1/projects", json!({"project": "apollo"}));
+    assert!(status < 300, "{made}");
+    let held = json!({"name": "t", "nodes": 1, "time": 60, "command": ["true"], "held": true});
+    assert_eq!(stage.call("ana", "POST", "/v1/jobs", held).1["jobs"][0], 1);
+    ask(&stage);
+    stage.audit.stop();
+    let all = rows(&stage, "?kind=read&limit=1000");
+    stage.stop();
+    let of_root = all.iter().filter(|it| it["user"] == "root");
+    of_root.map(|it| it["subject"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn each_path_that_shows_an_administrator_what_is_others_is_written_down() {
+    let paths = description()["paths"].as_object().unwrap();
+    for (path, operations) in paths {
+        let is_known = READS.iter().any(|(known, _)| known == path);
+        assert!(operations["get"].is_null() || is_known, "whose data does `{path}` show?");
+    }
+    for (path, subject) in READS.into_iter().filter(|(_, subject)| !subject.is_empty()) {
+        let real = path.replace("{id}", "1").replace("{account}", "user:ana");
+        let real = real.replace("{project}", "apollo").replace("/wait", "/wait?seconds=0");
+        let all = reads_after(|stage| {
+            stage.get("ana", &real);
+            stage.get("root", &real);
+        });
+        assert_eq!(all, [subject], "{path}");
+    }
+    let asked = |stage: &Stage| drop(stage.call("root", "POST", "/v1/whatif", json!({})));
+    assert_eq!(reads_after(asked), ["jobs of all users"]);
+}
+
+#[test]
+fn so_is_each_page_and_not_what_users_read_of_their_own() {
+    for (path, subject) in PAGES {
+        let all = reads_after(|stage| {
+            stage.send("ana", "GET", path, &[], vec![]);
+            stage.send("root", "GET", path, &[], vec![]);
+        });
+        assert!(all.iter().any(|it| it == subject), "{path}: {all:?}");
+    }
+}
+
+#[test]
+fn a_session_that_an_administrator_ends_is_written_down() {
+    let stage = Stage::new();
+    for (user, by) in [("ana", "root"), ("bob", "bob")] {
+        let mut browser = Browser::new(&stage);
+        browser.sign_in(&stage.tokens[user].clone());
+        let (_, list) = stage.get(user, "/v1/sessions");
+        let path = format!("/v1/sessions/{}", list["sessions"][0]["id"]);
+        assert_eq!(stage.call(by, "DELETE", &path, Value::Null).0, 204);
+        assert_eq!(browser.get("/jobs").0, 303);
+    }
+    stage.audit.stop();
+    let all = rows(&stage, "?kind=rights");
+    let ended = |it: &&Value| it["subject"].as_str().is_some_and(|it| it.starts_with("session "));
+    let ended: Vec<&Value> = all.iter().filter(ended).collect();
+    assert_eq!((ended.len(), &ended[0]["user"]), (1, &json!("root")), "{all:#?}");
+    assert!(ended[0]["subject"].as_str().unwrap().ends_with(" of ana ended"));
     stage.stop();
 }

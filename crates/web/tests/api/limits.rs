@@ -35,7 +35,7 @@ fn bodies_and_headers_have_an_end() {
     let (status, failure) = stage.call("root", "PUT", "/v1/market/policy", long);
     assert_eq!((status, &failure["error"]["kind"]), (413, &json!("too_large")));
     let mut stream = TcpStream::connect(stage.address).unwrap();
-    let head = format!("GET /healthz HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "y".repeat(100_000));
+    let head = format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(100_000));
     drop(stream.write_all(head.as_bytes()));
     let mut answer = String::new();
     drop(stream.read_to_string(&mut answer));
@@ -68,7 +68,7 @@ fn slow_clients_and_too_many_of_them_are_hung_up_on() {
     slow.iter_mut().for_each(|it| drop(it.write_all(b"GET /healthz HT")));
     let mut fourth = TcpStream::connect(stage.address).unwrap();
     fourth.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    fourth.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    fourth.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     assert!(matches!(fourth.read(&mut [0; 10]), Ok(10)), "it has the place of a slow one");
     let begin = Instant::now();
     for it in &mut slow {
@@ -95,12 +95,12 @@ fn without_tls_the_server_listens_on_this_machine_only() {
     };
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let address = address.parse().unwrap();
-        let listen = tradewind_web::Listen { address, tls: None };
+        let listen = tradewind_web::Listen { address, tls: None, hosts: vec![] };
         let refused = tradewind_web::serve(api.clone(), listen).unwrap_err();
         assert!(matches!(refused, ServeError::Open(_)), "{refused}");
         assert!(refused.to_string().contains("TLS"));
     }
-    let taken = tradewind_web::Listen { address: stage.address, tls: None };
+    let taken = tradewind_web::Listen { address: stage.address, tls: None, hosts: vec![] };
     let refused = tradewind_web::serve(api, taken).unwrap_err();
     assert!(matches!(refused, ServeError::Bind { .. }), "{refused}");
     stage.stop();

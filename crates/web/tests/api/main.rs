@@ -15,6 +15,7 @@ mod jobs;
 mod large;
 mod limits;
 mod money;
+mod names;
 mod pages;
 mod peers;
 mod projects;

@@ -361,7 +361,7 @@ fn pages_and_their_files_are_packed_and_files_are_kept() {
         let mut stream = TcpStream::connect(stage.address).unwrap();
         let token = &stage.tokens["root"];
         let head = format!(
-            "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
              Authorization: Bearer {token}\r\nAccept-Encoding: {kinds}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();

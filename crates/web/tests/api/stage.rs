@@ -386,7 +386,8 @@ impl Stage {
             observations,
             operations,
         };
-        let server = serve(api, Listen { address: ([127, 0, 0, 1], 0).into(), tls });
+        let hosts = vec!["market.local".to_owned()];
+        let server = serve(api, Listen { address: ([127, 0, 0, 1], 0).into(), tls, hosts });
         let server = match server {
             Ok(server) => server,
             Err(wrong) => {

@@ -21,7 +21,7 @@ impl Stream {
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let token = &stage.tokens[user];
         let head = format!(
-            "GET /v1/events{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+            "GET /v1/events{query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
              Authorization: Bearer {token}\r\n{header}\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();

@@ -21,7 +21,7 @@ fn whatif(stage: &Stage, user: &str, milliseconds: i64) -> TcpStream {
     let mut stream = TcpStream::connect(stage.address).unwrap();
     let body = slow(milliseconds).to_string();
     let head = format!(
-        "POST /v1/whatif HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\
+        "POST /v1/whatif HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         stage.tokens[user],
         body.len()

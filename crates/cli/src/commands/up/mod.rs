@@ -396,7 +396,8 @@ fn listen(
         certificate: PathBuf::from(&tls.certificate),
         key: PathBuf::from(&tls.key),
     });
-    let served = tradewind_web::serve(api, Listen { address, tls });
+    let hosts = settings.listen.hosts.iter().chain(&args.advertise).cloned().collect();
+    let served = tradewind_web::serve(api, Listen { address, tls, hosts });
     served.map_err(|wrong| {
         Failure::usage(wrong.to_string()).hint("another address: `--listen HOST:PORT`; port 0: any")
     })

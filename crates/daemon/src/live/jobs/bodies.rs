@@ -90,9 +90,12 @@ impl Bodies {
             "{who} has {used} {what}, {more} more would come, and {allowed} are allowed (`{limit}`)"
         );
         // More than there is room for at all: waiting does not help.
-        let wait = if more > allowed { 0 } else { WAIT };
+        let (wait, hint) = match more > allowed {
+            true => (0, "submit less at once: so much never fits"),
+            false => (WAIT, "try again when some jobs have ended"),
+        };
         let usage = Usage { limit: limit.to_owned(), used, allowed, wait };
-        Err(Refusal::limit(message, "try again when some jobs have ended", usage))
+        Err(Refusal::limit(message, hint, usage))
     }
 }
 
