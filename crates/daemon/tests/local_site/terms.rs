@@ -81,7 +81,7 @@ fn a_daemon_that_was_succeeded_forgets_nothing() {
     bench.local = None;
     bench.local = Some(Local::open_for(bench.settings.clone(), 4).unwrap());
     let task = bench.settings.folder.join("tasks").join(tag(1).to_string());
-    assert!(task.is_dir(), "nobody has told the owner to forget it");
+    assert!(task.is_dir(), "no owner was told to forget it");
     bench.site().forget(&tag(1)).unwrap();
     assert!(!task.exists());
 }

@@ -153,7 +153,7 @@ impl World {
         self.strays.extend(stray);
     }
 
-    /// Some of the orders that nobody waits for are carried out.
+    /// Some of the orders whose daemons do not wait for them are carried out.
     pub(super) fn land(&mut self) {
         for stray in std::mem::take(&mut self.strays) {
             if self.rng.random_range(0..4) > 0 {
