@@ -10,7 +10,7 @@ use crate::lease::{Claimant, OwnerWatch};
 use crate::patience::PatientReader;
 
 /// Longer than one call may take, and shorter than for ever.
-const SOON: Duration = Duration::from_secs(90);
+const SOON: Duration = Duration::from_secs(180);
 
 /// The database of a place by these ports.
 fn address(place: &Place, ports: &[u16]) -> Address {

@@ -65,6 +65,11 @@ impl Place {
         self.kept = (term, lives.map(|(tag, _)| tag.clone()).collect());
     }
 
+    /// Whether the newest term has listed its tasks: before that, nothing of them is cleared away.
+    pub(super) fn has_listed(&self) -> bool {
+        self.kept.0 >= self.newest
+    }
+
     /// Carries out an order that was admitted in its term.
     fn carry_out(
         &mut self,
