@@ -11,15 +11,26 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use postgres::Config;
 use postgres::config::TargetSessionAttrs;
 
+use crate::patience::Hanging;
 use crate::pgpass;
 
 /// A database that a URL names: `postgresql://[USER[:PASSWORD]@][HOST][:PORT][,…][/DATABASE][?…]`.
 #[derive(Clone)]
 pub struct Address {
-    pub(crate) config: Config,
+    pub(crate) hosts: Vec<DatabaseHost>,
     pub(crate) protection: Protection,
     /// The URL without password and parameters.
     name: String,
+}
+
+/// One of the hosts of a database.
+#[derive(Clone)]
+pub(crate) struct DatabaseHost {
+    pub(crate) config: Config,
+    /// How long it may take until there is a session.
+    pub(crate) patience: Duration,
+    /// Another attempt has not ended.
+    pub(crate) hanging: Hanging,
 }
 
 /// How the connection is protected.
@@ -78,14 +89,11 @@ impl Address {
         })?;
         let database = parts.database.clone().unwrap_or_else(|| user.clone());
         config.user(&user).dbname(&database).application_name("tradewind");
-        for (host, port) in &parts.hosts {
-            config.host(host).port(*port);
-        }
-        if parts.hosts.len() > 1 {
+        let is_one = parts.hosts.len() == 1;
+        let patience = if is_one { PATIENCE } else { SHORT_PATIENCE };
+        config.connect_timeout(patience);
+        if !is_one {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-            config.connect_timeout(SHORT_PATIENCE);
-        } else {
-            config.connect_timeout(PATIENCE);
         }
         config.keepalives_idle(Duration::from_secs(10));
         config.keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
@@ -98,8 +106,15 @@ impl Address {
             Protection::Tls(_) => postgres::config::SslMode::Require,
         };
         config.ssl_mode(tls);
+        let host = |(host, port): &(String, u16)| {
+            let mut config = config.clone();
+            config.host(host).port(*port);
+            // Connecting is the smaller half of it.
+            DatabaseHost { config, patience: patience * 2, hanging: Hanging::default() }
+        };
+        let hosts = parts.hosts.iter().map(host).collect();
         let name = shown(&user, &parts, &database);
-        Ok(Address { config, protection, name })
+        Ok(Address { hosts, protection, name })
     }
 
     /// The URL without password: for messages and files, and enough to connect where the password
@@ -313,7 +328,7 @@ mod tests {
         let address = Address::parse(url).unwrap();
         let name = "postgresql://tw@db.example:5433/market?sslmode=require&sslrootcert=/ca.pem";
         assert_eq!(address.name(), name);
-        assert_eq!(address.config.get_password(), Some(b"s@cret".as_slice()));
+        assert_eq!(address.hosts[0].config.get_password(), Some(b"s@cret".as_slice()));
         assert_eq!(address.protection, Protection::Tls(Some(PathBuf::from("/ca.pem"))));
         assert!(!format!("{address:?}").contains("cret"), "{address:?}");
         assert_eq!(Address::parse(name).unwrap().name(), name, "what is shown is a URL again");
@@ -329,11 +344,13 @@ mod tests {
         let name = "postgresql://tw@one:5433,two,[::1]:7/m?sslmode=disable";
         let several = Address::parse(name).unwrap();
         assert_eq!(several.name(), name);
-        assert_eq!(several.config.get_ports(), [5433, PORT, 7]);
-        assert_eq!(several.config.get_hosts().len(), 3);
-        assert_eq!(several.config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+        let ports: Vec<u16> =
+            several.hosts.iter().flat_map(|it| it.config.get_ports().to_vec()).collect();
+        assert_eq!(ports, [5433, PORT, 7]);
+        let attributes = several.hosts[0].config.get_target_session_attrs();
+        assert_eq!(attributes, TargetSessionAttrs::ReadWrite);
         let one = Address::parse("postgresql://tw@one/m").unwrap();
-        assert_eq!(one.config.get_target_session_attrs(), TargetSessionAttrs::Any);
+        assert_eq!(one.hosts[0].config.get_target_session_attrs(), TargetSessionAttrs::Any);
         let mixed = Address::parse("postgresql://tw@localhost,db.example/m").unwrap();
         assert_eq!(mixed.protection, Protection::Tls(None), "one of them is elsewhere");
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use postgres::error::Severity;
-use postgres::{Client, NoTls};
+use postgres::{Client, Config, NoTls};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
@@ -14,6 +14,7 @@ use tradewind_daemon::store::StoreError;
 
 use crate::address::{Address, Protection};
 use crate::error::{READ_ONLY, explain, io, unconnected};
+use crate::patience::within;
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,15 +50,37 @@ SET default_transaction_deferrable = off;
 SET client_min_messages = warning;
 ";
 
-/// Opens a session.
+/// Opens a session, of several hosts at the first one that will do. One that hangs is left out until it
+/// answers.
 ///
 /// # Errors
 /// If there is none, or, for writing, if the server takes no changes or does not keep them.
 pub(crate) fn connect(address: &Address, access: Access) -> Result<Connection, StoreError> {
+    let mut refused = io(address.name(), "it has no host");
+    for host in &address.hosts {
+        if host.hanging.is_so() {
+            refused = io(address.name(), "the database still does not answer");
+            continue;
+        }
+        let (one, whole) = (host.config.clone(), address.clone());
+        let limit = (host.patience, address.name());
+        match within(limit, &host.hanging, move || session(one, &whole, access)) {
+            Ok(open) => return Ok(open),
+            Err(wrong) => refused = wrong,
+        }
+    }
+    Err(refused)
+}
+
+/// A session at one host.
+fn session(
+    mut config: Config,
+    address: &Address,
+    access: Access,
+) -> Result<Connection, StoreError> {
     let name = address.name();
     let warned = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&warned);
-    let mut config = address.config.clone();
     config.notice_callback(move |notice| {
         if notice.parsed_severity() == Some(Severity::Warning) {
             tracing::warn!("the database warns: {}", notice.message());

@@ -19,6 +19,7 @@ use crate::connect::{Access, Connection, connect};
 use crate::daemons;
 use crate::error::explain;
 use crate::owner;
+use crate::patience::{Hanging, LOOK, within};
 
 /// A daemon that wants to own a market.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -246,12 +247,14 @@ impl OwnerWatch {
     pub fn say(&mut self, seq: u64, at: &Advertised) {
         let text = daemons::session_name(seq, &at.get());
         let fresh = |said: &(String, Instant)| said.0 == text || said.1.elapsed() < SAID_EVERY;
-        let Some(connection) = &mut self.connection else { return };
-        if self.said.as_ref().is_some_and(fresh) {
+        if self.connection.is_none() || self.said.as_ref().is_some_and(fresh) {
             return;
         }
-        let say = "SELECT set_config('application_name', $1, false)";
-        if let Err(wrong) = connection.client.execute(say, &[&text]) {
+        let name = text.clone();
+        let said = self.over(move |client| {
+            client.execute("SELECT set_config('application_name', $1, false)", &[&name])
+        });
+        if let Err(wrong) = said {
             tracing::debug!(%wrong, "the owner is not told of this standby");
         }
         self.said = Some((text, Instant::now()));
@@ -260,35 +263,48 @@ impl OwnerWatch {
     /// Who owns it now, and how far the journal is.
     ///
     /// # Errors
-    /// If the database cannot be reached; it is connected to again the next time.
+    /// If the database cannot be reached, or does not answer; it is connected to again the next time.
     pub fn look(&mut self) -> Result<OwnerLook, StoreError> {
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
+        let claimant = self.claimant.clone();
+        self.over(move |client| look(client, &claimant))
+    }
+
+    /// Asks something over the connection, in time.
+    fn over<T: Send + 'static>(
+        &mut self,
+        act: impl FnOnce(&mut Client) -> Result<T, postgres::Error> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let mut open = match self.connection.take() {
+            Some(open) => open,
             None => {
                 self.said = None;
                 connect(&self.address, Access::Read)?
             }
         };
-        let look = self.ask(&mut connection.client);
-        let look = look.map_err(|wrong| explain(self.address.name(), 0, &wrong))?;
-        self.connection = Some(connection);
-        Ok(look)
+        let name = self.address.name().to_owned();
+        let call = move || {
+            let done = act(&mut open.client).map_err(|wrong| explain(&name, 0, &wrong))?;
+            Ok((open, done))
+        };
+        let (open, done) = within((LOOK, self.address.name()), &Hanging::default(), call)?;
+        self.connection = Some(open);
+        Ok(done)
     }
+}
 
-    fn ask(&self, client: &mut Client) -> Result<OwnerLook, postgres::Error> {
-        let ask = "SELECT until > clock_timestamp(), holder, url, \
-                   coalesce((SELECT max(seq) FROM tradewind.rows), \
-                            (SELECT max(last) FROM tradewind.archives), 0) \
-                   FROM tradewind.owner WHERE id = 1";
-        let row = client.query_one(ask, &[])?;
-        let (runs, holder, url): (bool, String, String) =
-            (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
-        let last: i64 = row.try_get(3)?;
-        let lease = LeaseRow { runs, ran_out: false, holder };
-        let is_free = !runs || lease.is_of(Some(&self.claimant));
-        let url = Some(url).filter(|url| !url.is_empty());
-        Ok(OwnerLook { last: u64::try_from(last).unwrap_or(0), is_free, url })
-    }
+fn look(client: &mut Client, claimant: &Claimant) -> Result<OwnerLook, postgres::Error> {
+    let ask = "SELECT until > clock_timestamp(), holder, url, \
+               coalesce((SELECT max(seq) FROM tradewind.rows), \
+                        (SELECT max(last) FROM tradewind.archives), 0) \
+               FROM tradewind.owner WHERE id = 1";
+    let row = client.query_one(ask, &[])?;
+    let (runs, holder, url): (bool, String, String) =
+        (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+    let last: i64 = row.try_get(3)?;
+    let lease = LeaseRow { runs, ran_out: false, holder };
+    let is_free = !runs || lease.is_of(Some(claimant));
+    let url = Some(url).filter(|url| !url.is_empty());
+    Ok(OwnerLook { last: u64::try_from(last).unwrap_or(0), is_free, url })
 }
 
 /// Stands for a folder where what must be remembered of a site is in the database.

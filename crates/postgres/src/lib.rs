@@ -10,6 +10,7 @@
 //! - `lease`: until when it may, by the database's clock, and who may succeed it.
 //! - `daemons`: who owns it, and which standbys follow it, for administrators.
 //! - `notes`: what the adapters of sites must remember, for the daemon that owns the market next.
+//! - `patience`: calls that end in time although the server hangs.
 //! - `rows`: the journal's rows. A stale writer is refused three times over: by the epoch, by the
 //!   number of the row (primary key), and by the digest of the row before.
 //! - `archives`: old rows, compressed, in a table: they follow the database wherever it goes.
@@ -29,6 +30,7 @@ mod import;
 mod lease;
 mod notes;
 mod owner;
+mod patience;
 mod pgpass;
 mod rows;
 mod schema;
@@ -47,6 +49,7 @@ pub use import::import;
 pub use lease::{Advertised, Claimant, IN_DATABASE, OwnerWatch, Renewal, site_folders};
 pub use notes::SiteNotes;
 pub use owner::Claim;
+pub use patience::{PatientReader, take_in_time};
 pub use schema::FORMAT;
 pub use scrub::Upkeep;
 pub use store::Postgres;

@@ -406,7 +406,7 @@ mod tests {
         }
     }
 
-    /// What an engine hears of a withdrawal.
+    /// How many answers to a withdrawal an engine gets.
     fn heard(is_slow: bool) -> usize {
         let lease = Lease::timed(crate::engine::Tick::now(), Duration::from_secs(600));
         let (handle, messages) = Handle::pair();

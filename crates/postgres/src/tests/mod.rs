@@ -7,6 +7,7 @@ mod faults;
 mod lease;
 mod notes;
 mod owners;
+mod patience;
 mod proxy;
 mod server;
 mod speed;

@@ -17,7 +17,8 @@ use tradewind_daemon::live::RuleChange;
 use tradewind_daemon::store::{Store, StoreError};
 use tradewind_io::settings::Settings;
 use tradewind_postgres::{
-    Address, Advertised, Claim, Claimant, OwnerWatch, Postgres, SiteNotes, site_folders,
+    Address, Advertised, Claim, Claimant, OwnerWatch, PatientReader, Postgres, SiteNotes,
+    site_folders, take_in_time,
 };
 
 use super::journal::{Contender, unopened};
@@ -163,11 +164,13 @@ impl Followed for FollowedJournal {
     }
 
     fn read(&mut self) -> Result<Box<dyn Store>, StoreError> {
-        Ok(Box::new(Postgres::look(&self.contender.address)?))
+        Ok(Box::new(PatientReader::open(&self.contender.address)?))
     }
 
     fn take(&mut self) -> Result<Option<Term>, StoreError> {
-        match self.contender.own(Claim::IfFree) {
+        let contender = self.contender.clone();
+        let own = move || contender.own(Claim::IfFree);
+        match take_in_time(&self.contender.address, own) {
             Ok(term) => Ok(Some(term)),
             Err(StoreError::Busy { .. }) => Ok(None),
             Err(wrong) => Err(wrong),

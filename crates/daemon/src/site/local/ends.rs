@@ -34,7 +34,7 @@ struct EndLine {
 #[derive(Debug)]
 pub(in crate::site) struct Ends {
     path: PathBuf,
-    /// What the file is made as when it is written anew.
+    /// What the file is made as when all of it is written again.
     draft: PathBuf,
     lines: usize,
     all: BTreeMap<Tag, EndLine>,
@@ -81,7 +81,7 @@ impl Ends {
         Ok(ends)
     }
 
-    /// With another draft: where its folder is gone, the file is not written anew any more.
+    /// With another draft: where its folder is gone, the file is not replaced any more.
     pub(in crate::site) fn drafted(self, draft: PathBuf) -> Ends {
         Ends { draft, ..self }
     }
@@ -324,9 +324,9 @@ mod tests {
         assert_eq!(again.all.last_key_value().unwrap().0, &tag(34_999));
     }
 
-    /// One that was frozen while it wrote the file anew goes on.
+    /// One that was frozen while it replaced the file goes on.
     #[test]
-    fn who_has_no_folder_any_more_does_not_write_the_file_anew() {
+    fn one_that_has_no_folder_any_more_does_not_replace_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let [path, own] = ["ends", "incoming-3"].map(|name| folder.path().join(name));
         fs::create_dir(&own).unwrap();

@@ -34,7 +34,7 @@ impl Gone {
 
     /// The same in a file of its own, which is made as `draft` first. What an adapter that had opened
     /// the file before still adds to its own, or cuts off there, is lost.
-    pub(in crate::site) fn open_anew(path: &Path, draft: &Path) -> io::Result<Gone> {
+    pub(in crate::site) fn open_in_new_file(path: &Path, draft: &Path) -> io::Result<Gone> {
         let text = match fs::read_to_string(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             read => read.map_err(|error| at(path, &error))?,
@@ -112,11 +112,11 @@ mod tests {
     fn who_opened_the_file_before_neither_adds_to_it_nor_cuts_it_off() {
         let folder = tempfile::tempdir().unwrap();
         let [path, draft] = ["gone", "draft"].map(|name| folder.path().join(name));
-        let mut frozen = Gone::open_anew(&path, &draft).unwrap();
+        let mut frozen = Gone::open_in_new_file(&path, &draft).unwrap();
         frozen.add(&["tw-m-1-0-0".to_owned()]).unwrap();
         let length = frozen.file.metadata().unwrap().len();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"tw-m-9").unwrap();
-        let mut gone = Gone::open_anew(&path, &draft).unwrap();
+        let mut gone = Gone::open_in_new_file(&path, &draft).unwrap();
         assert!(gone.has("tw-m-1-0-0") && !gone.has("tw-m-9"));
         gone.add(&["tw-m-2-0-0".to_owned()]).unwrap();
         frozen.add(&["tw-m-3-0-0".to_owned()]).unwrap();

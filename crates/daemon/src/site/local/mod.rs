@@ -171,7 +171,7 @@ impl Local {
 
     fn open_in(settings: LocalSettings, epoch: Option<u64>) -> io::Result<Local> {
         let (incoming, lock) = folders::open(&settings.folder, epoch)?;
-        let gone = Gone::open_anew(&settings.folder.join("gone"), &incoming.join("gone"))?;
+        let gone = Gone::open_in_new_file(&settings.folder.join("gone"), &incoming.join("gone"))?;
         let ends = Ends::open(&settings.folder.join("ends"))?.drafted(incoming.join("ends"));
         let mut local = Local {
             settings,

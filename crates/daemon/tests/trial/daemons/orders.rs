@@ -65,6 +65,11 @@ impl Place {
         self.kept = (term, lives.map(|(tag, _)| tag.clone()).collect());
     }
 
+    /// Whether the newest term has listed its tasks: before that, nothing of them is cleared away.
+    pub(super) fn has_listed(&self) -> bool {
+        self.kept.0 >= self.newest
+    }
+
     /// Carries out an order that was admitted in its term.
     fn carry_out(
         &mut self,
@@ -153,7 +158,7 @@ impl World {
         self.strays.extend(stray);
     }
 
-    /// Some of the orders that nobody waits for are carried out.
+    /// Some of the orders whose daemons do not wait for them are carried out.
     pub(super) fn land(&mut self) {
         for stray in std::mem::take(&mut self.strays) {
             if self.rng.random_range(0..4) > 0 {

@@ -230,7 +230,8 @@ impl World {
         self.land();
         for (place, site) in self.places.iter_mut().zip(&mut self.sites) {
             site.advance(self.now);
-            let is_old = |(_, since): &(&Tag, &Time)| self.now - **since > SWEPT;
+            let may_go = place.has_listed();
+            let is_old = |(_, since): &(&Tag, &Time)| may_go && self.now - **since > SWEPT;
             let old = place.forgotten.iter().filter(is_old).map(|(tag, _)| tag.clone());
             for tag in old.collect::<Vec<Tag>>() {
                 site.sweep(&tag);

@@ -451,6 +451,7 @@ impl<M: Manager> Driver<M> {
             let place = (ticket.account.clone(), ticket.spool.clone());
             old.entry(place).or_default().push(tag.clone());
         }
+        old.retain(|place, _| self.is_settled(place));
         for ((account, path), tags) in old {
             let spool = Spool { tool: &self.base.tool, account: &account, path: &path };
             if let Err(wrong) = spool.clear(&tags) {

@@ -43,6 +43,12 @@ impl SpoolTerms {
 }
 
 impl<M: Manager> Driver<M> {
+    /// Whether folders of tasks may be removed there: no submission of an earlier term can arrive that
+    /// they would have stopped.
+    pub(super) fn is_settled(&self, place: &AccountSpool) -> bool {
+        self.base.tool.gate.is_none() || self.terms.settled.contains(place)
+    }
+
     /// Before jobs are listed.
     pub(super) fn begin_term(&mut self) {
         if self.base.tool.gate.is_none() {
