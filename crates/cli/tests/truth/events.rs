@@ -30,15 +30,16 @@ fn says(record: &Record) -> bool {
 }
 
 /// What the market wrote down of its jobs, with new numbers, and a price behind it.
-pub(crate) fn rows(world: &World) -> Vec<CommittedRecord> {
-    let mut store = world.disk.open().unwrap();
+pub(crate) fn rows(world: &mut World) -> Vec<CommittedRecord> {
+    let shelf = world.shelf.clone();
+    let (_, store) = world.daemon.as_mut().unwrap();
     let mut found: Vec<(Time, Record)> = Vec::new();
     let mut after = 0;
     loop {
         let rows = store.read(after, 500).unwrap();
         let Some(last) = rows.last() else { break };
         after = last.seq;
-        let read = rows.iter().map(|it| (Time(it.at), world.shelf.read_record(&it.body).unwrap()));
+        let read = rows.iter().map(|it| (Time(it.at), shelf.read_record(&it.body).unwrap()));
         found.extend(read.filter(|(_, record)| says(record)));
     }
     let now = found.last().map_or(Time(0), |(at, _)| *at);
