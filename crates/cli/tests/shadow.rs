@@ -208,7 +208,7 @@ fn an_observed_cluster_is_scored_and_gets_no_job() {
 /// Jobs that ended while the daemon was down, and that the controller has forgotten: one had waited, one
 /// came and went.
 #[test]
-fn what_ended_while_nobody_looked_is_in_the_accounting_or_its_time_is_counted() {
+fn what_ended_while_the_daemon_was_down_is_in_the_accounting_or_its_time_is_counted() {
     let mut stage = Stage::new();
     let path = stage.path("config");
     let config = |storage: &str| {

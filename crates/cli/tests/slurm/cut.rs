@@ -116,7 +116,7 @@ fn a_site_is_cut_off_at_the_submission_of_a_task() {
     all_is_well(&market);
 }
 
-/// The part at alpha is submitted, and nobody knows; its take-back is done, and nobody knows.
+/// The part at alpha is submitted without an answer, and so is its take-back.
 #[test]
 fn a_site_is_cut_off_when_a_part_is_taken_back() {
     let (alpha, beta) =

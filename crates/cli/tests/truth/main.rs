@@ -164,7 +164,7 @@ fn every_place_says_the_same_of_every_job() {
         while world.live().is_none() {
             world.live_through(1).unwrap_or_else(|broken| panic!("world {seed}: {broken}"));
         }
-        let rows = events::rows(&world);
+        let rows = events::rows(&mut world);
         let last = rows.len() as u64;
         let stage = Stage::new(world.live().unwrap(), rows);
         compare(&stage, &mut seen);

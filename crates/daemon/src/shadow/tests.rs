@@ -151,7 +151,7 @@ fn jobs_that_are_over_between_two_surveys_count_once() {
 
 /// What the manager has forgotten is found in an accounting, or its time is counted.
 #[test]
-fn what_nobody_watched_is_counted_from_the_second_survey_on() {
+fn time_that_no_survey_covers_is_counted_from_the_second_one_on() {
     let records = Records::default();
     let unwatched = |seconds| Survey { unwatched: Span(seconds), ..survey(4, &[], vec![]) };
     let waiting = survey(4, &[], vec![waits("2", 1, 60, None)]);

@@ -112,7 +112,7 @@ pub struct EndedJob {
 pub struct ForgottenJobs {
     /// Those that the accounting knows.
     pub found: Vec<EndedJob>,
-    /// Seconds of that time of which nobody knows which jobs there were.
+    /// Seconds of that time of which it is not known which jobs there were.
     pub unwatched: Span,
 }
 

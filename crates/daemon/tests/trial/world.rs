@@ -61,7 +61,7 @@ pub(crate) struct World {
     pub(crate) now: Time,
     /// The daemon's clock is off by so much.
     skew: Span,
-    pub(crate) disk: Disk,
+    disk: Disk,
     pub(crate) shelf: Shelf,
     pub(crate) daemon: Option<(Live, MemoryStore)>,
     pub(crate) sites: Vec<FakeSite>,

@@ -29,6 +29,8 @@ pub(super) struct Facts {
     pub(super) attempt: u32,
     pub(super) submitted: i64,
     pub(super) started: Option<i64>,
+    /// When its work ended: the market may have learned it later.
+    pub(super) ended: Option<i64>,
     pub(super) paid: String,
     pub(super) reason: Option<String>,
     pub(super) wants: Wants,
@@ -111,7 +113,7 @@ impl Letters {
         lines.extend(started.map(|it| ("Started", time(it))));
         lines.extend(event.time.filter(|_| is_notice).map(|it| ("Nodes until", time(it))));
         if over {
-            lines.push(("Ended", time(event.at)));
+            lines.push(("Ended", time(facts.ended.unwrap_or(event.at))));
             lines.push(("Paid", format!("{} credits", facts.paid)));
         }
         Mail {
@@ -141,6 +143,7 @@ fn facts(live: &Live, jobs: &[u64]) -> BTreeMap<u64, Facts> {
             attempt: job.attempt,
             submitted: job.submitted.0,
             started: status.started.map(|it| it.0),
+            ended: job.ended().map(|it| it.0),
             paid: status.cost_so_far.to_string(),
             reason: reason(job),
             wants: Wants { begin: mail.begin, end: mail.end, fail: mail.fail },

@@ -282,6 +282,8 @@ fn facts(attempt: u32, wants: Wants) -> Facts {
         attempt,
         submitted: 1_800_000_000,
         started: Some(1_800_000_020),
+        // Its site was silent until 80.
+        ended: Some(1_800_000_075),
         paid: "1.5".to_owned(),
         reason: Some("exit code 3".to_owned()),
         wants,
@@ -323,6 +325,6 @@ fn a_mail_says_how_the_job_ended() {
     let expected = "Job:       7\nName:      wave\nUser:      ana\nState:     FAILED\n\
         Reason:    exit code 3\nWhere:     alpha/fast, beta\n\
         Submitted: Fri, 15 Jan 2027 08:00:00 +0000\nStarted:   Fri, 15 Jan 2027 08:00:20 +0000\n\
-        Ended:     Fri, 15 Jan 2027 08:01:20 +0000\nPaid:      1.5 credits\n";
+        Ended:     Fri, 15 Jan 2027 08:01:15 +0000\nPaid:      1.5 credits\n";
     assert_eq!(text.split_once("\n\n").unwrap().1, expected);
 }
