@@ -51,26 +51,62 @@ fn it_is_little_exposed() {
     }
 }
 
+/// What no score shows, or not enough of it.
+const MATTERS: [&str; 20] = [
+    "UMask=0077",
+    "StateDirectoryMode=0700",
+    "MemoryMax=75%",
+    "TasksMax=16384",
+    "NoNewPrivileges=yes",
+    "CapabilityBoundingSet=",
+    "ProtectSystem=strict",
+    "ProtectHome=read-only",
+    "PrivateDevices=yes",
+    "ProtectKernelModules=yes",
+    "ProtectKernelTunables=yes",
+    "RestrictNamespaces=yes",
+    "RestrictSUIDSGID=yes",
+    "SystemCallFilter=@system-service",
+    "OOMPolicy=continue",
+    "Delegate=cpu memory",
+    "DelegateSubgroup=daemon",
+    // Or else nothing can be written to the cgroups that are delegated.
+    "ProtectControlGroups=no",
+    // What ends or empties running jobs when the daemon stops must not be there.
+    "KillMode=process",
+    "User=tradewind",
+];
+
+/// Which of these lines a unit lacks.
+fn missing(unit: &str) -> Vec<&'static str> {
+    MATTERS.into_iter().filter(|line| !unit.lines().any(|it| it == *line)).collect()
+}
+
+/// The unit as it was before it had a sandbox is found by both checks, and so is each line that is
+/// taken out.
+#[test]
+fn a_unit_without_its_sandbox_is_found() {
+    let text = fs::read_to_string(packaging("tradewind.service")).unwrap();
+    for line in MATTERS {
+        let less: Vec<&str> = text.lines().filter(|it| *it != line).collect();
+        assert_eq!(missing(&less.join("\n")), [line]);
+    }
+    let (service, rest) = text.split_once("NoNewPrivileges=yes\n").unwrap();
+    let (_, install) = rest.split_once("[Install]").unwrap();
+    let bare = format!("{service}[Install]{install}");
+    let bare: Vec<&str> = bare.lines().filter(|it| !it.starts_with("UMask")).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tradewind.service");
+    fs::write(&path, bare.join("\n")).unwrap();
+    if let Some(tenths) = exposure(&path) {
+        assert!(tenths > 80, "{tenths} tenths");
+    }
+}
+
 #[test]
 fn it_says_what_matters() {
     let unit = fs::read_to_string(packaging("tradewind.service")).unwrap();
-    for line in [
-        "UMask=0077",
-        "StateDirectoryMode=0700",
-        "NoNewPrivileges=yes",
-        "CapabilityBoundingSet=",
-        "ProtectSystem=strict",
-        "SystemCallFilter=@system-service",
-        "OOMPolicy=continue",
-        "Delegate=cpu memory",
-        "DelegateSubgroup=daemon",
-        // Or else nothing can be written to the cgroups that are delegated.
-        "ProtectControlGroups=no",
-        // What ends or empties running jobs when the daemon stops must not be there.
-        "KillMode=process",
-    ] {
-        assert!(unit.lines().any(|it| it == line), "{line}");
-    }
+    assert_eq!(missing(&unit), [""; 0]);
     assert!(!unit.contains("PrivateTmp=yes") && !unit.contains("RemoveIPC=yes"));
     let accounts = fs::read_to_string(packaging("tradewind-accounts.conf")).unwrap();
     let needed = "CAP_SETUID CAP_SETGID CAP_KILL";

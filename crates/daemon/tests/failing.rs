@@ -13,7 +13,7 @@ use tradewind_daemon::journal::prove;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::site_health::SiteState;
 use tradewind_daemon::live::state::{Finish, Phase, State, TaskReport};
-use tradewind_daemon::live::{Ask, Make, Settings};
+use tradewind_daemon::live::{Ask, Make, Refusal, RefusalKind, Reply, Settings};
 use tradewind_daemon::site::{
     Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
@@ -228,6 +228,10 @@ impl Market {
     }
 
     fn submit(&self, nodes: u32) {
+        self.try_submit(nodes).unwrap();
+    }
+
+    fn try_submit(&self, nodes: u32) -> Result<Reply, Refusal> {
         let submission = Submission::new(
             "t",
             Work::Command(vec!["true".to_owned()]),
@@ -235,7 +239,7 @@ impl Market {
             TimeLimit::Reference(Span(600)),
         );
         let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };
-        self.engine.handle.ask(ana(), ask).unwrap();
+        self.engine.handle.ask(ana(), ask)
     }
 
     /// Waits until this holds of the market.
@@ -389,6 +393,40 @@ fn a_site_that_was_never_surveyed_gets_no_jobs() {
     market.sites[0].be(Mood::Good);
     market.until("it runs", |state| state.jobs[&1].began().is_some());
     market.stop();
+}
+
+/// A full disk stops writes only, also where the market was started on it: it is looked at, jobs are
+/// cancelled, and none is accepted until there is room.
+#[test]
+fn on_a_full_disk_jobs_are_cancelled_and_none_is_accepted() {
+    for restarts in [false, true] {
+        let mut market = Market::new([Mood::Queues, Mood::Queues]);
+        market.until_state(0, SiteState::Up);
+        market.submit(1);
+        market.disk.fill();
+        if restarts {
+            market = market.restart();
+        }
+        let refused = market.try_submit(1).unwrap_err();
+        assert_eq!(refused.kind, RefusalKind::Unavailable, "{refused:?}");
+        market.until("it is there", |state| state.jobs.len() == 1);
+        assert!(market.engine.handle.gauges().is_read_only());
+        market.engine.handle.ask(ana(), Ask::Cancel { job: 1 }).unwrap();
+        let is_over = |state: &State| state.jobs[&1].phase() == Phase::Over(&Finish::Cancelled);
+        let is_stopped =
+            move |state: &State| is_over(state) || state.jobs[&1].cancelled_by.is_some();
+        market.until("it is cancelled", is_stopped);
+        market.disk.make_room();
+        market.until("it is over", is_over);
+        let again = |_| {
+            sleep(Duration::from_millis(50));
+            market.try_submit(1).is_ok()
+        };
+        assert!((0..200).any(again), "it writes again");
+        let disk = market.disk.clone();
+        market.stop();
+        prove(&mut disk.open().unwrap(), &Json).unwrap();
+    }
 }
 
 /// While nothing can be written, jobs are shown as they are. What a site knows of an end stays there

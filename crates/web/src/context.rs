@@ -132,7 +132,11 @@ impl Context {
             Some(change) => Some(change),
             None => self.change_of_job(&actor, &ask).await?,
         };
+        let credits = notes::credits_of(&ask);
         let asked = blocking(move || market.ask(actor, ask)).await?;
+        if let Some(subject) = credits {
+            self.audit.note(&user, AuditKind::Money, subject, notes::outcome(&asked));
+        }
         if let Some((kind, subject)) = change {
             self.audit.note(&user, kind, subject, notes::outcome(&asked));
         }

@@ -3,6 +3,7 @@
 use axum::http::{Method, StatusCode};
 use std::net::IpAddr;
 use tradewind_daemon::audit::AuditKind;
+use tradewind_daemon::live::projects::import::AccountingRow;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, ProjectChange, Refusal, Reply};
 
@@ -51,6 +52,19 @@ pub(crate) fn of(ask: &Ask) -> Option<(AuditKind, String)> {
         }
         _ => None,
     }
+}
+
+/// Credits that a table moves, beside what else it changes.
+pub(crate) fn credits_of(ask: &Ask) -> Option<String> {
+    let Ask::Import { rows } = ask else { return None };
+    let credits = |row: &&AccountingRow| match row {
+        AccountingRow::User { credits, .. } | AccountingRow::Project { credits, .. } => {
+            credits.is_some()
+        }
+        AccountingRow::Member { .. } => false,
+    };
+    let count = rows.iter().filter(credits).count();
+    (count > 0).then(|| format!("credits in {count} of {} rows of a table", rows.len()))
 }
 
 /// The job that a request changes, and how: it is recorded if the job is another user's.

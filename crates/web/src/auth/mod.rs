@@ -19,6 +19,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tradewind_daemon::audit::AuditKind;
+use tradewind_daemon::live::Usage;
 use tradewind_daemon::live::rights::{Actor, TokenHash};
 use tradewind_daemon::live::state;
 use tradewind_model::Time;
@@ -36,7 +37,7 @@ use bodies::Bodies;
 use guesses::Guesses;
 use hosts::Hosts;
 use ours::{Ours, Scheme};
-use places::Connections;
+use places::{Connections, network};
 use rate::Buckets;
 use seats::Seats;
 use sessions::{Lengths, Sessions, Use};
@@ -129,6 +130,12 @@ impl Doors {
             hosts,
             guesses: Guesses::default(),
         }
+    }
+
+    /// Counts a request without a token, for all addresses that its host has to itself.
+    fn count(&self, address: IpAddr, cost: u32, now: Instant) -> Result<(), Usage> {
+        let bucket = if cost > 1 { &self.failures } else { &self.addresses };
+        bucket.take(network(address), cost.into(), now)
     }
 
     /// The caller, if known; and how many had to go so far.
@@ -263,9 +270,7 @@ pub(crate) async fn guard_metrics(
 /// # Errors
 /// If there were too many recently.
 pub(crate) fn admit(context: &Context, address: IpAddr, cost: u32) -> Answer<()> {
-    let auth = &context.auth;
-    let bucket = if cost > 1 { &auth.failures } else { &auth.addresses };
-    let taken = bucket.take(address.to_canonical(), cost.into(), Instant::now());
+    let taken = context.auth.count(address, cost, Instant::now());
     taken.map_err(|usage| ErrorResponse::short("too many requests from this address", usage))
 }
 
@@ -274,7 +279,7 @@ pub(crate) fn admit(context: &Context, address: IpAddr, cost: u32) -> Answer<()>
 /// # Errors
 /// If there were too many from this address recently.
 pub(crate) fn begin_sign_in(context: &Context, address: IpAddr) -> Answer<()> {
-    let taken = context.auth.sign_ins.take(address.to_canonical(), 1, Instant::now());
+    let taken = context.auth.sign_ins.take(network(address), 1, Instant::now());
     taken.map_err(|usage| ErrorResponse::short("too many sign-ins from this address", usage))
 }
 
@@ -283,7 +288,7 @@ pub(crate) fn begin_sign_in(context: &Context, address: IpAddr) -> Answer<()> {
 /// # Errors
 /// If there were too many from this address recently.
 pub(crate) fn ask_provider(context: &Context, address: IpAddr) -> Answer<()> {
-    let taken = context.auth.asked.take(address.to_canonical(), 1, Instant::now());
+    let taken = context.auth.asked.take(network(address), 1, Instant::now());
     taken.map_err(|usage| ErrorResponse::short("too many questions from this address", usage))
 }
 
@@ -319,7 +324,7 @@ pub(crate) async fn enter(
     taken.map_err(limit("too many requests with this token"))?;
     let taken = auth.users.take(user.clone(), 1, now);
     taken.map_err(limit("too many requests of this user"))?;
-    let taken = auth.addresses.take(peer.ip().to_canonical(), 1, now);
+    let taken = auth.addresses.take(network(peer.ip()), 1, now);
     taken.map_err(limit("too many requests from this address"))?;
     Ok(caller)
 }
@@ -377,4 +382,22 @@ fn look_up(state: &state::State, hash: &TokenHash) -> Option<Caller> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_one_host_share_what_it_may_guess() {
+        let per_address = crate::api::Rate { per_second: 1, burst: 200 };
+        let limits = Limits { per_address, ..Limits::default() };
+        let hosts = Hosts::new([127, 0, 0, 1].into(), [].into_iter());
+        let doors = Doors::new(&limits, (Scheme::Http, hosts), &SignIn::default());
+        let now = Instant::now();
+        let wrong =
+            |address: &str| doors.count(address.parse().unwrap(), Limits::WRONG_TOKEN, now).is_ok();
+        assert!(wrong("2001:db8::1") && wrong("2001:db8::2") && !wrong("2001:db8::3"));
+        assert!(wrong("2001:db8:0:1::1") && wrong("192.0.2.1"));
+    }
 }

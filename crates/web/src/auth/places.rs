@@ -259,7 +259,7 @@ impl ConnectionsInner {
 }
 
 /// The address; of IPv6 the /64, which one host has to itself.
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(it) => IpAddr::V6(Ipv6Addr::from_bits(it.to_bits() >> 64 << 64)),
         it @ IpAddr::V4(_) => it,
@@ -356,6 +356,22 @@ mod tests {
         let usage = world.0.known(peer, "ana", world.1).unwrap_err();
         assert_eq!((usage.used, usage.allowed), (3, 3));
         world.0.known(peer, "bob", world.1).unwrap();
+    }
+
+    #[test]
+    fn where_all_places_are_taken_the_user_with_most_loses_the_idlest() {
+        let mut world = World::new();
+        let mut all = Vec::new();
+        for user in ["bob", "ana", "carl", "ana", "bob", "dan", "ana", "carl"] {
+            let (peer, _, line) = world.arrive(1).unwrap();
+            world.0.known(peer, user, world.1).unwrap();
+            all.push(line);
+        }
+        let (peer, _, line) = world.arrive(2).unwrap();
+        let closed: Vec<usize> = (0..8).filter(|place| is_closed(&all[*place])).collect();
+        assert_eq!(closed, [1], "the first one of ana");
+        world.0.known(peer, "eve", world.1).unwrap();
+        assert!(!is_closed(&line));
     }
 
     #[test]

@@ -24,7 +24,8 @@ fn connect(from: [u8; 4], to: SocketAddr) -> std::io::Result<TcpStream> {
 
 /// The status of a request on the connection, which stays open.
 fn status(stream: &mut TcpStream, token: &str) -> Option<u16> {
-    let head = format!("GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n");
+    let head =
+        format!("GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n");
     stream.write_all(head.as_bytes()).ok()?;
     let mut answer = Vec::new();
     let mut byte = [0];
@@ -126,8 +127,9 @@ fn streams_of_one_user_leave_room_for_others() {
     let open = |user: &str| {
         let mut stream = connect([127, 0, 0, 1], stage.address).unwrap();
         let token = &stage.tokens[user];
-        let head =
-            format!("GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n");
+        let head = format!(
+            "GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+        );
         stream.write_all(head.as_bytes()).unwrap();
         let mut first = [0; 12];
         stream.read_exact(&mut first).unwrap();

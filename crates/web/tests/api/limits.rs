@@ -35,7 +35,8 @@ fn bodies_and_headers_have_an_end() {
     let (status, failure) = stage.call("root", "PUT", "/v1/market/policy", long);
     assert_eq!((status, &failure["error"]["kind"]), (413, &json!("too_large")));
     let mut stream = TcpStream::connect(stage.address).unwrap();
-    let head = format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(100_000));
+    let head =
+        format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(100_000));
     drop(stream.write_all(head.as_bytes()));
     let mut answer = String::new();
     drop(stream.read_to_string(&mut answer));

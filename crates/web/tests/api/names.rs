@@ -21,7 +21,8 @@ fn ask(stage: &Stage, path: &str, lines: &str) -> String {
 fn a_request_for_another_host_reads_nothing_and_is_written_down() {
     let stage = Stage::new();
     let token = format!("Authorization: Bearer {}\r\n", stage.tokens["root"]);
-    for path in ["/metrics", "/healthz", "/openapi.json", "/v1/sign-in", "/signin", "/v1/me", "/x"] {
+    for path in ["/metrics", "/healthz", "/openapi.json", "/v1/sign-in", "/signin", "/v1/me", "/x"]
+    {
         for host in ["evil.example", "evil.example:8460", "localhost.evil.example", ""] {
             for more in ["", &token] {
                 let answer = ask(&stage, path, &format!("Host: {host}\r\n{more}"));

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::live::state::{Finish, Job, Phase};
+use crate::live::state::{Finish, Job, JobHold, Phase};
 
 /// What a job that waits is looked at again for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +26,8 @@ pub(super) struct ArrayProgress {
     pub(super) open: BTreeSet<u64>,
     /// Over, and not completed.
     pub(super) bad: BTreeSet<u64>,
+    /// Wait because enough of them are in the queue or run; some may do so no more.
+    behind: BTreeSet<u64>,
 }
 
 /// Who waits for what.
@@ -46,6 +48,9 @@ impl Awaited {
             Phase::Over(finish) => Some(*finish == Finish::Completed),
             _ => None,
         };
+        if job.phase() == Phase::Held(&JobHold::Array) {
+            self.wait_behind(number, job.array);
+        }
         if let Some((first, _)) = job.array {
             let tasks = self.arrays.entry(first).or_default();
             match over {
@@ -100,6 +105,7 @@ impl Awaited {
         let Some(tasks) = self.arrays.get_mut(&first) else { return };
         tasks.open.remove(&job.number);
         tasks.bad.remove(&job.number);
+        tasks.behind.remove(&job.number);
         if tasks.open.is_empty() && tasks.bad.is_empty() {
             self.arrays.remove(&first);
         }
@@ -108,6 +114,25 @@ impl Awaited {
     /// The tasks of the array with this first number; none: all have completed.
     pub(super) fn array(&self, first: u64) -> Option<&ArrayProgress> {
         self.arrays.get(&first)
+    }
+
+    /// The task waits for a place in its array.
+    pub(super) fn wait_behind(&mut self, number: u64, array: Option<(u64, u32)>) {
+        if let Some((first, _)) = array {
+            self.arrays.entry(first).or_default().behind.insert(number);
+        }
+    }
+
+    /// The first task of the array that waits for a place, or did.
+    pub(super) fn first_behind(&self, first: u64) -> Option<u64> {
+        self.arrays.get(&first)?.behind.first().copied()
+    }
+
+    /// The task waits for no place any more.
+    pub(super) fn is_not_behind(&mut self, first: u64, number: u64) {
+        if let Some(tasks) = self.arrays.get_mut(&first) {
+            tasks.behind.remove(&number);
+        }
     }
 
     /// Jobs of the same user and name that are not over.

@@ -77,6 +77,7 @@ impl Live {
         match self.named(job, dependency) {
             Named::Gone => match dependency.when {
                 When::Any | When::Begun | When::Singleton => DependencyState::No,
+                _ if has_waited(job) => DependencyState::No,
                 When::Ok | When::NotOk | When::Corresponding => {
                     DependencyState::InVain(dependency.job)
                 }
@@ -208,6 +209,12 @@ impl Live {
             && before.phase() == Phase::Held(&JobHold::Array)
             && !job.submission.after.iter().any(corresponds)
     }
+}
+
+/// Whether what the job waited for had come once: it is held for what is asked after that.
+fn has_waited(job: &Job) -> bool {
+    use JobHold::{Array, Capped, Funds, OverBudget};
+    matches!(job.phase(), Phase::Held(Array | Funds(_) | OverBudget(_) | Capped(_)))
 }
 
 /// What follows from the jobs that a dependency names: whether all have begun, and if all are over,

@@ -36,6 +36,7 @@ impl Live {
             DependencyState::No => {}
         }
         if self.is_behind(job) || self.array_is_full(number) {
+            self.index.awaited.wait_behind(number, job.array);
             return self.held(at, number, JobHold::Array);
         }
         if job.awaits_window() {
@@ -116,12 +117,12 @@ impl Live {
         let Some(max) = job.submission.array.as_ref().and_then(|it| it.at_once) else {
             return false;
         };
-        let busy = self
-            .state
-            .jobs
-            .of_array(first)
-            .filter(|job| matches!(job.phase(), Phase::Waiting | Phase::Running));
-        busy.count() >= max as usize
+        let open = self.index.awaited.array(first).into_iter().flat_map(|array| &array.open);
+        let is_busy = |number: &&u64| {
+            let phase = self.state.jobs.get(number).map(Job::phase);
+            matches!(phase, Some(Phase::Waiting | Phase::Running))
+        };
+        open.filter(is_busy).take(max as usize).count() >= max as usize
     }
 
     /// What follows from how a running job's parts are.
@@ -400,13 +401,17 @@ impl Live {
         }
     }
 
+    /// The first one that waits for a place in its array takes it. Those that no longer do are
+    /// passed over once.
     fn next_of_array(&mut self, at: Time, first: u64) -> Result<(), ApplyError> {
-        let next =
-            self.state.jobs.of_array(first).find(|job| job.phase() == Phase::Held(&JobHold::Array));
-        match next.map(|job| job.number) {
-            Some(next) => self.enqueue(at, next),
-            None => Ok(()),
+        while let Some(next) = self.index.awaited.first_behind(first) {
+            let phase = self.state.jobs.get(&next).map(Job::phase);
+            if phase == Some(Phase::Held(&JobHold::Array)) {
+                return self.enqueue(at, next);
+            }
+            self.index.awaited.is_not_behind(first, next);
         }
+        Ok(())
     }
 }
 

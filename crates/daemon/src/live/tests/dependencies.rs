@@ -192,3 +192,64 @@ fn a_job_that_waits_for_a_beginning_goes_when_the_work_has_begun() {
     stage.survey(later(3), first.site.0, vec![(first.tag, running(later(2)))], &[]);
     assert_eq!(stage.phase(2), Phase::Running);
 }
+
+/// Nanoseconds that this thread has used so far: other load of the machine does not count.
+fn processor_time() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    text.split(' ').next().unwrap().parse().unwrap()
+}
+
+/// Where the tasks have a limit at once, each end looked at all tasks before it: with ten thousand of
+/// them seconds of work for one submission, and twenty times as much as without a limit.
+#[test]
+fn tasks_that_end_at_once_look_at_no_others() {
+    let took = |jobs: u32, at_once: Option<u32>| {
+        let mut stage = Stage::new();
+        stage.submit(DAY, Submission { held: true, ..array(2, vec![]) }).unwrap();
+        let array = Some(Array { indices: (10..10 + jobs).collect(), at_once });
+        let after = vec![Dependency { when: When::Corresponding, job: 1 }];
+        let begin = processor_time();
+        stage.submit(DAY, Submission { array, after, ..job(1, 60) }).unwrap();
+        let over =
+            stage.live.state().jobs.values().filter(|it| matches!(it.phase(), Phase::Over(_)));
+        assert_eq!(over.count(), jobs as usize);
+        processor_time() - begin
+    };
+    let (plain, limited) = (took(6_000, None), took(6_000, Some(1)));
+    assert!(limited < plain * 4, "{limited} ns beside {plain} ns");
+}
+
+/// Has the job's task run until then; what its site has seen stays there.
+fn run(stage: &mut Stage, seen: &mut BTreeMap<Tag, (u32, Seen)>, number: u64, until: i64) {
+    let orders = stage.orders();
+    let order = orders.iter().find(|it| it.tag.job == number && it.act == Act::Submit).unwrap();
+    let (site, tag, since) = (order.site.0, order.tag.clone(), later(until - 5));
+    for now in [running(since), ended(since, later(until), Exit::Code(0))] {
+        seen.insert(tag.clone(), (site, now));
+        let here = seen.iter().filter(|(_, (at, _))| *at == site);
+        let tasks = here.map(|(tag, (_, seen))| (tag.clone(), seen.clone())).collect();
+        stage.survey(later(until), site, tasks, &[]);
+    }
+}
+
+/// Of an array, one task at a time: each goes when the one before it is over, in their order. What
+/// they have waited for, and has come, may be forgotten meanwhile.
+#[test]
+fn tasks_of_an_array_go_one_by_one_though_what_they_waited_for_is_forgotten() {
+    let mut stage = Stage::with(Settings { keep: Span(100), ..Settings::default() });
+    let mut seen = BTreeMap::new();
+    stage.submit(DAY, job(1, 60)).unwrap();
+    let array = Some(Array { indices: vec![1, 2, 3], at_once: Some(1) });
+    let after = vec![Dependency { when: When::Ok, job: 1 }];
+    stage.submit(DAY, Submission { array, after, ..job(1, 9_000) }).unwrap();
+    run(&mut stage, &mut seen, 1, 10);
+    stage.step(later(200), Input::Tick);
+    assert!(!stage.live.state().jobs.contains_key(&1), "it is forgotten");
+    for (task, next) in [(2, Some(3)), (3, Some(4)), (4, None)] {
+        let waiting = (task + 1..5).all(|it| stage.phase(it) == Phase::Held(&JobHold::Array));
+        assert!(waiting && stage.phase(task) == Phase::Running, "{task}");
+        run(&mut stage, &mut seen, task, 200 + 10 * task as i64);
+        assert_eq!(stage.phase(task), Phase::Over(&Finish::Completed));
+        assert!(next.is_none_or(|next| stage.phase(next) == Phase::Running), "{task}");
+    }
+}
