@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fantoccini::wd::Capabilities;
+use fantoccini::wd::{Capabilities, TimeoutConfiguration};
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
@@ -38,7 +38,13 @@ impl Browser {
             let mut builder = ClientBuilder::new(HttpConnector::new());
             builder.capabilities(capabilities.clone());
             match builder.connect(&format!("http://127.0.0.1:{port}")).await {
-                Ok(client) => return Browser { driver, port, is_firefox, client },
+                Ok(client) => {
+                    // The accessibility checker takes its time where others keep the processor busy.
+                    let script = Some(Duration::from_secs(180));
+                    let patient = TimeoutConfiguration::new(script, None, None);
+                    client.update_timeouts(patient).await.unwrap();
+                    return Browser { driver, port, is_firefox, client };
+                }
                 Err(wrong) => {
                     assert!(begun.elapsed() < Duration::from_secs(60), "no browser: {wrong}");
                     tokio::time::sleep(Duration::from_millis(100)).await;

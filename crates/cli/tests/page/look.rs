@@ -58,14 +58,21 @@ async fn wear(browser: &Browser, theme: &str) {
 const STACKED: &str = "return [...document.querySelectorAll('.scroll:has(> .stack)')]
     .filter((it) => innerWidth < 640 && it.scrollWidth > it.clientWidth).length";
 
+/// Tables of which a part is out of sight at a desk.
+const CUT: &str = "return [...document.querySelectorAll('.scroll:has(> table)')]
+    .filter((it) => innerWidth >= 1280 && it.scrollWidth > it.clientWidth)
+    .map((it) => it.textContent.trim().slice(0, 40)).join(', ')";
+
 /// What is wrong with the page in a window of this width.
 async fn faults(browser: &Browser, width: u32) -> impl Iterator<Item = String> {
     let over = too_wide(browser, width).await;
     let over = (over > 0).then(|| format!("{over} pixels too wide"));
     let scrolled = browser.run(STACKED).await;
     let scrolled = (scrolled != 0).then(|| "a table is not stacked".to_owned());
+    let cut = browser.run(CUT).await;
+    let cut = cut.as_str().filter(|it| !it.is_empty()).map(|it| format!("cut off: {it}"));
     let found = violations(browser).await;
-    over.into_iter().chain(scrolled).chain((!found.is_empty()).then_some(found))
+    over.into_iter().chain(scrolled).chain(cut).chain((!found.is_empty()).then_some(found))
 }
 
 /// Pixels that stick out, once what is drawn by scripts has followed the window.

@@ -143,8 +143,21 @@ async fn a_site_is_gone(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/jobs/1")).await;
     browser.until("as far as is known, at beta, lost since").await;
     look(browser, "job-site-away").await;
+    a_waiting_job_counts_on_no_site_that_fails(browser, stage).await;
     stage.find("beta");
     until(browser, "return !document.body.innerText.includes('lost since')").await;
+}
+
+/// No nodes there are promised to it; the timeline of its pools does not reach as far as nobody knows.
+async fn a_waiting_job_counts_on_no_site_that_fails(browser: &Browser, stage: &Stage) {
+    let told = stage.command(&["submit", "--parsable", "--hold", "--time", "5", "--", "true"]);
+    browser.go(&stage.url(&format!("/jobs/{}", told.lines().last().unwrap()))).await;
+    browser.until("its site fails: nothing is planned there").await;
+    until(browser, "return document.body.dataset.timeline === 'ready'").await;
+    let view = "const [from, until] = new URL(location.href).searchParams.get('t').split('..');
+        return until - from";
+    let seconds = browser.run(view).await.as_f64().unwrap();
+    assert!(seconds < 30.0 * 86_400.0, "a view of {seconds} seconds");
 }
 
 /// A session ends with the daemon: after the next sign-in the same page is shown.

@@ -42,6 +42,7 @@ async fn jobs_at_a_peer_have_rows_of_their_own() {
     browser.arrive("/").await;
     the_timeline_tells_of_it(&browser).await;
     the_job_tells_of_it(&browser, &home).await;
+    all_pages_have_room_in_one_line(&browser, &home).await;
     others_do_not_see_whose_it_is(&browser, &home).await;
     browser.end().await;
 }
@@ -69,6 +70,18 @@ async fn the_timeline_tells_of_it(browser: &Browser) {
     )
     .await;
     assert!(text_of(browser, "#chosen").await.contains("Open job 1"));
+}
+
+/// With every page that there can be but that of observed clusters, in a window of 1,280 pixels.
+async fn all_pages_have_room_in_one_line(browser: &Browser, home: &Stage) {
+    home.command(&["project", "create", "apollo"]);
+    browser.go(&home.url("/peers")).await;
+    browser.until("Held for jobs there").await;
+    let bar = "return [document.querySelectorAll('.top nav:not([hidden]) a').length,
+        document.querySelector('.top').getBoundingClientRect().height]";
+    let found = browser.run(bar).await;
+    assert!(found[0] == 9 && found[1].as_f64().is_some_and(|it| it < 64.0), "{found}");
+    look(browser, "peers-page").await;
 }
 
 async fn the_job_tells_of_it(browser: &Browser, home: &Stage) {

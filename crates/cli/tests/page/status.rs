@@ -47,6 +47,9 @@ async fn each_state_has_its_sentence(browser: &Browser, stage: &Stage) {
     says(browser, stage, 3, &second).await;
     look(browser, "status-waiting").await;
     says(browser, stage, 4, &["Held since ", "release it", "When it starts is not known"]).await;
+    let said = text_of(browser, "p.status").await;
+    assert_eq!(said.to_lowercase().matches("its user holds it").count(), 1, "{said}");
+    assert!(!said.contains('▲'), "its user's own hold is no trouble: {said}");
     look(browser, "status-held").await;
 }
 

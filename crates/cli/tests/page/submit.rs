@@ -21,6 +21,7 @@ async fn jobs_are_submitted_and_changed_on_the_pages() {
     an_array_is_submitted_and_folded(&browser, &stage).await;
     several_jobs_are_changed_at_once(&browser, &stage).await;
     a_job_runs_again(&browser, &stage).await;
+    a_waiting_job_is_changed(&browser, &stage).await;
     a_binding_offer_is_accepted(&browser, &stage).await;
     a_job_is_reached_by_letters(&browser, &stage).await;
     pages_are_light(&browser, &stage).await;
@@ -127,6 +128,39 @@ async fn a_job_runs_again(browser: &Browser, stage: &Stage) {
     browser.click("#submission button[value=submit]").await;
     browser.arrive("/jobs/").await;
     browser.until("again").await;
+}
+
+/// On its page; what is refused stays filled in, and its history has the change and no hold.
+async fn a_waiting_job_is_changed(browser: &Browser, stage: &Stage) {
+    stage.submit(("first", "6", "9", "sleep 500"));
+    let told =
+        stage.command(&["submit", "--parsable", "--nodes", "6", "--time", "9", "--", "true"]);
+    let page = format!("/jobs/{}", told.lines().last().unwrap());
+    browser.go(&stage.url(&page)).await;
+    browser.click("#change summary").await;
+    assert_eq!(value(browser, "change-time").await, "0:09:00");
+    look(browser, "job-change").await;
+    browser.fill("#change-nodes", "many").await;
+    browser.click("#change button").await;
+    browser.until("many").await;
+    until(browser, "return document.querySelector('#change[open] [role=alert]')").await;
+    assert_eq!(value(browser, "change-nodes").await, "many");
+    browser.fill("#change-nodes", "3").await;
+    browser.fill("#change-time", "7").await;
+    browser.fill("#change-budget", "30").await;
+    browser.click("#change button").await;
+    browser.until("updated by admin").await;
+    assert_eq!(browser.path().await, page);
+    let history = text_of(browser, ".history").await;
+    assert!(!history.contains("held"), "{history}");
+    let changed: Vec<String> = vec![
+        value(browser, "change-nodes").await,
+        value(browser, "change-time").await,
+        value(browser, "change-budget").await,
+    ];
+    assert_eq!(changed, ["3", "0:07:00", "30"]);
+    let last: u64 = page.trim_start_matches("/jobs/").parse().unwrap();
+    stage.command(&["cancel", &last.to_string(), &(last - 1).to_string()]);
 }
 
 async fn a_binding_offer_is_accepted(browser: &Browser, stage: &Stage) {

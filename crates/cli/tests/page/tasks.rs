@@ -24,6 +24,9 @@ kind = "local"
 pool = [{ name = "fast", nodes = 2, performance = 2, price = 0.004 }]
 "#;
 
+/// How fast adults read English silently, on average (Brysbaert 2019).
+const WORDS_A_MINUTE: usize = 238;
+
 /// Marks the first element that is seen and says this, and is clicked by people: what says nothing
 /// else comes first.
 const FIND: &str = "const [text] = arguments;
@@ -118,7 +121,9 @@ impl<'a> Person<'a> {
     /// Ends a task: so many clicks and fields, and so many words at most.
     #[expect(clippy::print_stdout, reason = "the counts of the documentation")]
     async fn done(&mut self, task: &str, (clicks, entries, words): (usize, usize, usize)) {
-        println!("{task}: {} clicks, {} fields, {} words", self.clicks, self.entries, self.words);
+        let seconds = self.words * 60 / WORDS_A_MINUTE;
+        let done = format!("{} clicks, {} fields", self.clicks, self.entries);
+        println!("{task}: {done}, {} words, {seconds} s", self.words);
         assert_eq!((self.clicks, self.entries), (clicks, entries), "{task}: clicks, fields");
         assert!(self.words <= words, "{task}: {} words, {words} at most", self.words);
         (self.clicks, self.entries, self.words) = (0, 0, 0);
@@ -162,6 +167,15 @@ async fn as_a_user(browser: &Browser, stage: &Stage, token: &str) {
     ana.read("nodes").await;
     ana.answer("Range of its start").await;
     ana.done("why does it wait", (1, 0, 260)).await;
+
+    ana.home(stage).await;
+    ana.click("5 wing-study").await;
+    ana.click("Change the job").await;
+    ana.fill("Time limit", "10").await;
+    ana.click("Change job 5").await;
+    ana.read("updated by ana").await;
+    ana.answer("Expected start").await;
+    ana.done("give it less time while it waits", (3, 1, 560)).await;
 
     ana.home(stage).await;
     ana.click("Job 2, broken").await;

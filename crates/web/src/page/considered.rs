@@ -2,7 +2,7 @@
 //! as things are now.
 
 use tradewind_daemon::live::Live;
-use tradewind_daemon::live::state::{Job, Part};
+use tradewind_daemon::live::state::{Job, Part, Phase};
 
 use crate::clock::present;
 use crate::documents::{Credits, OtherPool};
@@ -37,7 +37,9 @@ pub(crate) struct ConsideredRow {
 /// Why no nodes suit the job.
 pub(crate) fn considered(live: &Live, job: &Job) -> Result<Considered, String> {
     let state = live.state();
-    if let Some(choice) = choice::document(state, job) {
+    // One that waits again is to have other nodes.
+    let waits = matches!(job.phase(), Phase::Waiting | Phase::Held(_));
+    if let Some(choice) = choice::document(state, job).filter(|_| !waits) {
         let own = job.parts().iter().map(|part| chosen(live, part, choice.at));
         let other = |pool| ConsideredRow { chosen: None, pool };
         return Ok(Considered {

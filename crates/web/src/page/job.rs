@@ -11,6 +11,7 @@ use tradewind_io::scenario::criterion_name;
 
 use super::alternatives::{self, Alternative};
 use super::board;
+use super::change::{self, ChangeForm};
 use super::considered::{Considered, considered};
 use super::reply::{PageResult, go, show as page};
 use super::shell::Shell;
@@ -45,6 +46,10 @@ struct JobPage {
     script: Option<String>,
     /// Where it stands.
     said: StatusSentence,
+    /// What can be changed of it, as filled in, while it waits.
+    change: Option<ChangeForm>,
+    /// What was wrong with a change.
+    wrong: Option<ErrorResponse>,
     /// Of the timeline: where it is or could be, and its height.
     board_pools: String,
     board_height: u32,
@@ -143,28 +148,45 @@ pub(crate) async fn show(
     caller: Caller,
     At(number): At<u64>,
 ) -> PageResult {
-    let shell = Shell::new(&context, &caller, "Job").await?;
-    let (job, _) = look(&context, &caller, number).await?;
-    notes::read(&context, &caller, &job.user, &format!("job {number} of {}", job.user));
+    page(&shown(&context, &caller, number, None).await?)
+}
+
+/// The page; with a change that was not accepted, and why.
+async fn shown(
+    context: &Context,
+    caller: &Caller,
+    number: u64,
+    refused: Option<(ChangeForm, ErrorResponse)>,
+) -> Answer<JobPage> {
+    let shell = Shell::new(context, caller, "Job").await?;
+    let (job, _) = look(context, caller, number).await?;
+    notes::read(context, caller, &job.user, &format!("job {number} of {}", job.user));
     let waits = match job.waits_here() {
         true => Some(explained(&context, caller.clone(), number).await),
         false => None,
     };
     // The explanation may have waited for a newer plan: the rest of the page is of that one, too.
-    let (job, mut facts) = look(&context, &caller, number).await?;
+    let (job, mut facts) = look(context, caller, number).await?;
     facts.source = facts.source.filter(|_| job.started.is_some());
     let waits = waits.filter(|_| job.waits_here());
     let offers = waits.as_ref().and_then(|it| it.as_ref().ok()).map(|it| it.fall_backs.clone());
     let (others, _) = alternatives::alternatives(offers.unwrap_or_default());
-    let written = output(&context, &caller, &facts, Stream::Output).await;
-    let errors = output(&context, &caller, &facts, Stream::Error).await;
+    let written = output(context, caller, &facts, Stream::Output).await;
+    let errors = output(context, caller, &facts, Stream::Error).await;
     let text = |name: &str| job.submission.as_ref()?.get(name)?.as_str().map(str::to_owned);
     let script = text("script");
     let board_pools = pools(&job, &others, &facts);
     let sizes = facts.pools.iter().map(|(name, nodes)| (name.as_str(), *nodes));
     let board_height = board::height(&board_pools, sizes);
     let said = status_sentence(&job, waits.as_ref().and_then(|it| it.as_ref().ok()));
-    page(&JobPage {
+    let (filled, wrong) = refused.unzip();
+    let change = match filled {
+        None if job.waits_here() && job.booking.is_none() => {
+            Some(change::present(context, caller, number).await?)
+        }
+        filled => filled,
+    };
+    Ok(JobPage {
         shell,
         facts,
         waits,
@@ -175,6 +197,8 @@ pub(crate) async fn show(
         said,
         board_pools,
         board_height,
+        change,
+        wrong,
         job,
     })
 }
@@ -222,15 +246,27 @@ async fn explained(context: &Context, caller: Caller, number: u64) -> Result<Exp
 #[derive(Debug, Deserialize)]
 pub(crate) struct ActionForm {
     act: String,
+    #[serde(flatten)]
+    change: ChangeForm,
 }
 
-/// Cancels, holds, releases or requeues it.
+/// Cancels, holds, releases, requeues or changes it.
 pub(crate) async fn act(
     State(context): State<Context>,
     caller: Caller,
     At(job): At<u64>,
-    Form(ActionForm { act }): Form<ActionForm>,
+    Form(ActionForm { act, change: wanted }): Form<ActionForm>,
 ) -> PageResult {
+    if act == "change" {
+        return match change::change(&context, &caller, (job, &wanted)).await {
+            Ok(()) => Ok(go(&format!("/jobs/{job}"))),
+            Err(failure) => {
+                let status = failure.parts().0;
+                let refused = Some((wanted, failure));
+                Ok(page(&shown(&context, &caller, job, refused).await?)?.at(status))
+            }
+        };
+    }
     let ask = match act.as_str() {
         "cancel" => Ask::Cancel { job },
         "hold" => Ask::Hold { job },

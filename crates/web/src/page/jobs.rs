@@ -282,6 +282,11 @@ impl Jobs {
         words::coming(at, &self.shell.now)
     }
 
+    /// Nothing was paid for it so far, and nothing is held.
+    fn costs_nothing(&self, job: &documents::Job) -> bool {
+        job.ended.is_none() && job.cost_so_far.0 == 0 && job.cost_at_most.is_none()
+    }
+
     /// How long it has run so far, if it does.
     fn ran(&self, job: &documents::Job) -> Option<Safe<String>> {
         let now = self.shell.now;

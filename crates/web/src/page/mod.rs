@@ -13,6 +13,7 @@ mod board;
 mod breakdown;
 mod bulk;
 mod census;
+mod change;
 mod chart;
 mod choice;
 mod clock;

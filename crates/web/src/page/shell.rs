@@ -74,18 +74,18 @@ const NAMED: usize = 5;
 
 fn failing(state: &State, actor: &Actor) -> Vec<FailingSite> {
     let of = |(site, health, manages): (SiteId, Health, Manages)| {
-        let own_words = Some(health.reason.clone()).filter(|it| !it.is_empty());
+        let name = failures::name(state, site).to_owned();
         let mut jobs = failures::jobs_touched(state, site, &actor.user);
         let more = jobs.split_off(jobs.len().min(NAMED)).len();
         FailingSite {
-            name: failures::name(state, site).to_owned(),
             state: health.state.into(),
             since: health.since.0,
             reason: match manages {
-                Manages::Yes => own_words,
+                Manages::Yes => failures::own_words(&name, &health.reason),
                 Manages::No => failures::reason_for_all(&health),
             },
             jobs: (jobs, more),
+            name,
         }
     };
     failures::of_reader(state, actor).map(of).collect()

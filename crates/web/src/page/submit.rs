@@ -32,16 +32,16 @@ pub(crate) struct SubmitForm {
     script: String,
     /// The script's file name.
     file: String,
-    name: String,
-    nodes: String,
-    time: String,
+    pub(super) name: String,
+    pub(super) nodes: String,
+    pub(super) time: String,
     account: String,
     array: String,
     dependency: String,
     output: String,
     error: String,
-    budget: String,
-    site: String,
+    pub(super) budget: String,
+    pub(super) site: String,
     hold: String,
     /// The clock of moments in the script.
     zone: String,
@@ -321,7 +321,11 @@ fn after(all: &Value) -> String {
 }
 
 /// The form of a job that is to run again.
-async fn again_of(context: &Context, caller: &Caller, number: u64) -> Answer<SubmitForm> {
+pub(super) async fn again_of(
+    context: &Context,
+    caller: &Caller,
+    number: u64,
+) -> Answer<SubmitForm> {
     let actor = caller.actor.clone();
     let found = context.see(move |_, moment| {
         let job = jobs::find(moment.state, &actor, number)?;

@@ -123,7 +123,7 @@ fn zone(name: Option<String>) -> Answer<TimeZone> {
 }
 
 /// What a user changes of a job that waits.
-pub(super) fn change(
+pub(crate) fn change(
     options: Vec<Vec<String>>,
     time_zone: Option<String>,
 ) -> Answer<SubmissionChange> {

@@ -5,6 +5,9 @@ use std::ops::Range;
 use super::rows::{assign, joined};
 use super::{Lane, Scene, Task};
 
+/// What lasts longer and is no job's has no end that is known: a year, seconds.
+const OPEN: i64 = 366 * 86_400;
+
 /// One rectangle: a task in some rows side by side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
@@ -73,10 +76,13 @@ impl Board {
         self.names.len() as u32
     }
 
-    /// When the first task begins and the last one ends.
+    /// When the first task begins and the last one ends. Nodes that are missing until nobody knows when
+    /// count with their beginning.
     pub(crate) fn ends(&self) -> Option<(i64, i64)> {
         let first = self.tasks.first()?.start;
-        self.tasks.iter().map(|task| task.end).max().map(|last| (first, last))
+        let is_open = |task: &&Task| task.job.is_none() && task.end - task.start > OPEN;
+        let end = |task: &Task| if is_open(&task) { task.start } else { task.end };
+        self.tasks.iter().map(end).max().map(|last| (first, last))
     }
 
     /// Pools and their rows, in order.

@@ -62,6 +62,23 @@ fn drawn(board: &Board) -> std::collections::BTreeMap<(u32, i64), Vec<Kind>> {
     all
 }
 
+/// A site that fails has no end of that: the view of all is that of the jobs.
+#[test]
+fn nodes_that_are_missing_until_nobody_knows_when_do_not_stretch_the_view_of_all() {
+    const DAY: i64 = 86_400;
+    let mut job = task(0, 1, 100, 400, Kind::Expected);
+    job.job = Some(7);
+    let pools = vec![lane("p", 4)];
+    let ends = |down: i64, tasks: &[Task]| {
+        let down = task(0, 2, 50, 50 + down, Kind::Down);
+        let tasks = tasks.iter().cloned().chain([down]).collect();
+        Board::new(Scene { pools: pools.clone(), tasks }).ends()
+    };
+    assert_eq!(ends(3_650 * DAY, &[job.clone()]), Some((50, 400)));
+    assert_eq!(ends(3 * DAY, &[job]), Some((50, 50 + 3 * DAY)), "an outage with an end");
+    assert_eq!(ends(3_650 * DAY, &[]), Some((50, 50)));
+}
+
 proptest! {
     #[test]
     fn no_task_is_drawn_over_where_there_is_room(scene in scene()) {

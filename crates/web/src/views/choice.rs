@@ -40,11 +40,13 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
 /// A pool as it would have the job; beside what the job got, if it got anything.
 pub(crate) fn other(state: &State, job: &Job, it: &WeighedPool, got: Option<Got>) -> OtherPool {
     let cost = it.price.of(job.nodes(), it.length);
+    let is_away = got.is_none() && !state.is_counted_on(state.site_of(it.pool));
     let start = match it.verdict {
-        Verdict::From(start) => Some(start),
-        Verdict::Against(_) => None,
+        Verdict::From(start) if !is_away => Some(start),
+        _ => None,
     };
     let verdict = match (&it.verdict, got) {
+        _ if is_away => "its site fails: nothing is planned there".to_owned(),
         (Verdict::Against(Against::Attribute(name)), _) if name == RESOURCES => {
             closed(job, it.pool)
         }
@@ -142,7 +144,11 @@ fn against(why: &Against, job: &Job) -> String {
         Against::Late(finish) => {
             format!("over by {} at the earliest, after the deadline", moment(*finish))
         }
-        Against::Never => format!("{tasks} nodes are never free there, as far as is known"),
+        Against::Never => {
+            let nodes =
+                if tasks == 1 { "1 node is".to_owned() } else { format!("{tasks} nodes are") };
+            format!("{nodes} never free there, as far as is known")
+        }
     }
 }
 

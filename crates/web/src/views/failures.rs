@@ -27,6 +27,13 @@ pub(crate) fn reason_for_all(health: &Health) -> Option<String> {
     .filter(|reason| !reason.is_empty())
 }
 
+/// What a site says itself, for readers who manage it and see its name beside that; nothing if it
+/// says nothing.
+pub(crate) fn own_words(site: &str, said: &str) -> Option<String> {
+    let said = said.strip_prefix(&format!("site {site}: ")).unwrap_or(said);
+    Some(said.to_owned()).filter(|it| !it.is_empty())
+}
+
 /// `gamma, lost since 2026-11-23T01:24:00+00:00: Connection timed out`.
 pub(crate) fn sentence(site: &str, health: &Health) -> String {
     let reason = reason_for_all(health).map(|why| format!(": {why}")).unwrap_or_default();

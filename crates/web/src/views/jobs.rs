@@ -13,9 +13,9 @@ use tradewind_model::{JobShape, Pool, PoolId, Shapes, TaskGroup};
 
 use super::sentence::status_sentence;
 use super::status::Moment;
-use super::{at_peer, choice, failures, limits, promises, words};
+use super::{at_peer, choice, failures, history, limits, promises, words};
 use crate::documents::{
-    self, ArrayPlace, Booking, Consumed, Credits, ExitStatus, HistoryEntry, Home, JobList, Together,
+    self, ArrayPlace, Booking, Consumed, Credits, ExitStatus, Home, JobList, Together,
 };
 
 /// How much lists show of each job.
@@ -164,16 +164,12 @@ fn entry(moment: &Moment<'_>, job: &Job, detail: Detail) -> documents::Job {
 /// A job with all that is known of it.
 pub(crate) fn whole(moment: &Moment<'_>, job: &Job) -> documents::Job {
     let state = moment.state;
-    let entry = |(at, what): &(tradewind_model::Time, _)| {
-        let (what, detail) = words::happening(state, job.nodes(), what);
-        HistoryEntry { at: at.0, what: what.to_owned(), detail }
-    };
     let document = documents::Job {
         layout: layout(state, job),
         choice: choice::document(state, job),
         limits: limits::limits(state, job),
         parts: (0..).zip(job.parts()).map(|(place, it)| part(state, job, place, it)).collect(),
-        history: job.history.iter().map(entry).collect(),
+        history: history::history(state, job),
         submission: Some(submission(job)),
         script_dropped: job.redacted().map(|hash| Digest(hash).to_string()),
         ..line(moment, job)

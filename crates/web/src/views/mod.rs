@@ -5,6 +5,7 @@ pub(crate) mod amounts;
 pub(crate) mod at_peer;
 pub(crate) mod choice;
 pub(crate) mod failures;
+pub(crate) mod history;
 pub(crate) mod jobs;
 pub(crate) mod limits;
 pub(crate) mod market;

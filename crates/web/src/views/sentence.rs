@@ -160,14 +160,18 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
             said.say(&format!("{}.", capital(&all.join("; "))));
         }
         _ => {
-            said.is_alarm = !matches!(reason, "Dependency" | "JobArrayTaskLimit");
+            // A hold of its own user is no trouble.
+            said.is_alarm = !matches!(reason, "Dependency" | "JobArrayTaskLimit" | "JobHeldUser");
             said.say("Held since ");
             said.at(since(job, &["held"]));
             said.say(&format!(": {message}."));
         }
     }
     expected(said, job);
-    if let Some(why) = waits.filter(|it| it.reason.is_some()) {
+    // What is in the way of any start, unless that is what it was said to wait for.
+    let news =
+        |it: &&Explanation| it.reason.is_some() && it.message.trim_end_matches('.') != message;
+    if let Some(why) = waits.filter(news) {
         said.is_alarm = true;
         said.then(&why.message);
     }
@@ -430,7 +434,11 @@ pub(super) mod tests {
         });
         let text = "Held since @130: its user holds it; release it to let it run. When it starts \
                     is not known.";
-        assert_eq!(said(&held, None), (text.to_owned(), true));
+        assert_eq!(
+            said(&held, None),
+            (text.to_owned(), false),
+            "its user's own hold is no trouble"
+        );
         let lost = "it waits for gamma, lost since 2027-01-15T08:00:00+00:00: timed out";
         let failing = json!({
             "reason": "SiteNotAvailable", "message": lost, "failing_sites": [{

@@ -62,9 +62,8 @@ pub(crate) fn list(state: &State) -> SiteList {
 pub(crate) fn for_reader(mut list: SiteList, state: &State, actor: &Actor) -> SiteList {
     for (site, place) in list.sites.iter_mut().zip(0..) {
         let health = state.site_health(SiteId(place));
-        if actor.may_manage(&site.owner) && !health.reason.is_empty() {
-            site.reason = Some(health.reason);
-        }
+        let own_words = failures::own_words(&site.name, &health.reason);
+        site.reason = own_words.filter(|_| actor.may_manage(&site.owner)).or(site.reason.take());
     }
     list
 }
@@ -79,7 +78,9 @@ pub(crate) fn counted(mut list: SiteList, gauges: &Gauges, actor: &Actor) -> Sit
             site.since = site.since.or_else(|| look.answered.then_some(look.since));
             // The last words are the best.
             let fails = site.away_since.is_some() && actor.may_manage(&site.owner);
-            site.reason = look.wrong.clone().filter(|_| fails).or(site.reason.take());
+            let said = look.wrong.as_deref().filter(|_| fails);
+            let said = said.and_then(|it| failures::own_words(&site.name, it));
+            site.reason = said.or(site.reason.take());
         }
         if let Some(kinds) = requests.get(&id) {
             let recent = kinds.iter().filter(|(_, count)| count.minute > 0);

@@ -1,5 +1,6 @@
 //! States and reasons in Slurm's words.
 
+use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::{Finish, Happening, Job, JobHold, Phase, Setback, State, Why};
 use tradewind_daemon::site::Exit;
 use tradewind_model::{PoolId, Reason, Time};
@@ -99,7 +100,7 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
                 match narrower(state, job, there) {
                     Some(limit) => format!("{limit}, and it needs {needed}"),
                     None => {
-                        let there = Credits(there.max(0));
+                        let (there, payer) = (Credits(there.max(0)), payer_words(&payer));
                         format!("{payer} has {there} credits to spend, and it needs {needed}")
                     }
                 },
@@ -134,6 +135,15 @@ fn out_of_memory(options: &[(String, String)]) -> String {
     match options.iter().find(|(name, _)| ["mem", "mem-per-cpu"].contains(&name.as_str())) {
         Some((name, value)) => format!("it used more memory than it requested (--{name}={value})"),
         None => "it used more memory than jobs get that request none (--mem)".to_owned(),
+    }
+}
+
+/// Who pays, in a sentence.
+fn payer_words(payer: &Account) -> String {
+    match payer {
+        Account::User(name) => name.clone(),
+        Account::Project(name) => format!("project {name}"),
+        other => other.to_string(),
     }
 }
 

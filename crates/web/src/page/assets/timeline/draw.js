@@ -161,11 +161,17 @@ export class Painter {
   }
 
   label(pen, all, at, kind, left, y, width, tall) {
-    const text = `${KINDS[kind].glyph} ${all.table.texts[all.table.label[all.task[at]]] || KINDS[kind].short}`;
+    const name = all.table.texts[all.table.label[all.task[at]]];
+    const whole = `${KINDS[kind].glyph} ${name || KINDS[kind].short}`;
     // What begins before the view is named at the view's edge.
     const x = Math.max(left, 0);
     const room = left + width - x - 6;
     if (room < 20) return;
+    // A job's number alone is better than half of its name.
+    const fits = (it) => pen.measureText(it).width + 6 <= room;
+    const number = `${KINDS[kind].glyph} ${(name || '').split(' ')[0]}`;
+    const text = !name || fits(whole) ? whole : number;
+    if (name && !fits(text)) return;
     const length = pen.measureText(text).width;
     pen.save();
     pen.beginPath();

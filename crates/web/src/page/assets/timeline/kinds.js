@@ -41,7 +41,8 @@ function tile(colours, number) {
   pen.fillRect(0, 0, 8, 8);
   pen.strokeStyle = colours.edge;
   pen.fillStyle = colours.edge;
-  pen.globalAlpha = 0.55;
+  // Large areas are down: they are seen, and what runs beside them is seen first.
+  pen.globalAlpha = KINDS[number].pattern === 'grid' ? 0.25 : 0.55;
   pen.lineWidth = 1;
   const { pattern } = KINDS[number];
   const line = (x0, y0, x1, y1) => { pen.beginPath(); pen.moveTo(x0, y0); pen.lineTo(x1, y1); pen.stroke(); };

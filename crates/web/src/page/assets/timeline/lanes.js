@@ -8,8 +8,13 @@ const LINE = 15;
 /** Letters of a pool that have room on a phone, pixels that are less than a desk's. */
 const [SHORT, NARROW] = [10, 120];
 
-/** Pools of a site begin alike: where there is little room, their names' ends are shown. */
-const fitting = (name, width) => (width < NARROW && name.length > SHORT + 1 ? `…${name.slice(-SHORT)}` : name);
+/** Pools of a site begin alike: where there is little room, the site's name is left out. */
+function fitting(name, width) {
+  if (width >= NARROW || name.length <= SHORT + 1) return name;
+  const [, warning, own] = /^(▲ )?(.*)$/.exec(name);
+  const end = own.split('/').pop();
+  return `${warning || ''}…${end.length < SHORT ? `/${end}` : end.slice(-SHORT)}`;
+}
 
 /** Where there is little room, a node's name lacks what its pool's name says already. */
 function within(name, pool, width) {

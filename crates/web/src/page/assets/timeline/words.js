@@ -5,6 +5,9 @@ import { KINDS, OF_OWNERS } from './kinds.js';
 
 const UNITS = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
 
+/** A moment as the server writes it into a sentence. */
+const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d/g;
+
 /** A length of time: its two largest units. */
 export function length(seconds) {
   let rest = Math.max(Math.round(seconds), 0);
@@ -52,7 +55,7 @@ export function lines(table, at, place) {
   const [start, end, price] = [table.start[at], table.end[at], table.price[at]];
   const all = [title(table, at)];
   const why = table.texts[table.why[at]];
-  if (why) all.push(why);
+  if (why) all.push(why.replace(MOMENT, (it) => short(Date.parse(it) / 1000)));
   all.push(place);
   all.push(`${short(start)} to ${short(end)} · ${length(end - start)}`);
   if (price >= 0) all.push(`${perHour(price)}, ${cost(table, at)}`);
