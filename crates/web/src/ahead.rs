@@ -87,10 +87,10 @@ impl AdviceRequest {
     }
 
     /// The work, and then the permit is free.
-    fn permitted<T>(
+    fn permitted<T, W: FnOnce(&dyn Advisor, &Watch) -> Result<T, Refusal>>(
         &self,
-        work: impl FnOnce(&dyn Advisor, &Watch) -> Result<T, Refusal>,
-    ) -> impl FnOnce() -> Result<T, Refusal> {
+        work: W,
+    ) -> impl FnOnce() -> Result<T, Refusal> + use<T, W> {
         let (turn, watch) = (Arc::clone(&self.turn), self.watch.clone());
         let advisor = Arc::clone(&self.context.advisor);
         move || {
