@@ -36,9 +36,9 @@ impl Hanging {
 }
 
 /// The call has ended, however late.
-struct Ended(Hanging);
+struct CallEnd(Hanging);
 
-impl Drop for Ended {
+impl Drop for CallEnd {
     fn drop(&mut self) {
         self.0.0.store(false, Ordering::SeqCst);
     }
@@ -55,7 +55,7 @@ pub(crate) fn within<T: Send + 'static>(
     act: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     let (send, receive) = sync_channel(1);
-    let ended = Ended(hanging.clone());
+    let ended = CallEnd(hanging.clone());
     let call = move || {
         let done = act();
         drop(send.send(done));
