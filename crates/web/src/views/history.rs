@@ -37,8 +37,8 @@ fn is_given_back(until: &[(Time, Happening)]) -> bool {
     let Some(((_, Happening::Setback(Setback::Preempted)), before)) = until.split_last() else {
         return false;
     };
-    let of_run = before.iter().rev().take_while(|(_, it)| *it != Happening::Began);
-    of_run.into_iter().any(|(_, it)| matches!(it, Happening::NoticeGiven(..)))
+    let mut of_run = before.iter().rev().take_while(|(_, it)| *it != Happening::Began);
+    of_run.any(|(_, it)| matches!(it, Happening::NoticeGiven(..)))
 }
 
 #[cfg(test)]
