@@ -76,7 +76,7 @@ impl Board {
         self.names.len() as u32
     }
 
-    /// When the first task begins and the last one ends. Nodes that are missing until nobody knows when
+    /// When the first task begins and the last one ends. Nodes that are missing until an unknown moment
     /// count with their beginning.
     pub(crate) fn ends(&self) -> Option<(i64, i64)> {
         let first = self.tasks.first()?.start;

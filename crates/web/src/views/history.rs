@@ -21,7 +21,7 @@ pub(crate) fn history(state: &State, job: &Job) -> Vec<HistoryEntry> {
     shown.map(|place| entry(&all[place], is_given_back(&all[..=place]))).collect()
 }
 
-/// A job that is changed leaves the queue for that moment: this hold is nobody's.
+/// A job that is changed leaves the queue for that moment: this hold is no wish of its user.
 fn is_part_of_change(rest: &[(Time, Happening)]) -> bool {
     use Happening::{Held, Queued, Updated};
     match rest {
