@@ -148,7 +148,7 @@ async fn a_site_is_gone(browser: &Browser, stage: &Stage) {
     until(browser, "return !document.body.innerText.includes('lost since')").await;
 }
 
-/// No nodes there are promised to it; the timeline of its pools does not reach as far as nobody knows.
+/// No nodes there are promised to it; the timeline of its pools ends where its jobs do.
 async fn a_waiting_job_counts_on_no_site_that_fails(browser: &Browser, stage: &Stage) {
     let told = stage.command(&["submit", "--parsable", "--hold", "--time", "5", "--", "true"]);
     browser.go(&stage.url(&format!("/jobs/{}", told.lines().last().unwrap()))).await;

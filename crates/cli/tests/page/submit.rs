@@ -153,7 +153,7 @@ async fn a_waiting_job_is_changed(browser: &Browser, stage: &Stage) {
     assert_eq!(browser.path().await, page);
     let history = text_of(browser, ".history").await;
     assert!(!history.contains("held"), "{history}");
-    let changed: Vec<String> = vec![
+    let changed = [
         value(browser, "change-nodes").await,
         value(browser, "change-time").await,
         value(browser, "change-budget").await,

@@ -162,7 +162,7 @@ async fn shown(
     let (job, _) = look(context, caller, number).await?;
     notes::read(context, caller, &job.user, &format!("job {number} of {}", job.user));
     let waits = match job.waits_here() {
-        true => Some(explained(&context, caller.clone(), number).await),
+        true => Some(explained(context, caller.clone(), number).await),
         false => None,
     };
     // The explanation may have waited for a newer plan: the rest of the page is of that one, too.

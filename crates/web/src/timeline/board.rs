@@ -76,12 +76,14 @@ impl Board {
         self.names.len() as u32
     }
 
-    /// When the first task begins and the last one ends. Nodes that are missing until nobody knows when
+    /// When the first task begins and the last one ends. Nodes that are missing until an unknown moment
     /// count with their beginning.
     pub(crate) fn ends(&self) -> Option<(i64, i64)> {
         let first = self.tasks.first()?.start;
-        let is_open = |task: &&Task| task.job.is_none() && task.end - task.start > OPEN;
-        let end = |task: &Task| if is_open(&task) { task.start } else { task.end };
+        let end = |task: &Task| match task.job.is_none() && task.end - task.start > OPEN {
+            true => task.start,
+            false => task.end,
+        };
         self.tasks.iter().map(end).max().map(|last| (first, last))
     }
 

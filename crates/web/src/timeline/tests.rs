@@ -64,7 +64,7 @@ fn drawn(board: &Board) -> std::collections::BTreeMap<(u32, i64), Vec<Kind>> {
 
 /// A site that fails has no end of that: the view of all is that of the jobs.
 #[test]
-fn nodes_that_are_missing_until_nobody_knows_when_do_not_stretch_the_view_of_all() {
+fn nodes_that_are_missing_without_a_known_end_do_not_stretch_the_view_of_all() {
     const DAY: i64 = 86_400;
     let mut job = task(0, 1, 100, 400, Kind::Expected);
     job.job = Some(7);

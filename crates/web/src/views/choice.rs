@@ -40,7 +40,9 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
 /// A pool as it would have the job; beside what the job got, if it got anything.
 pub(crate) fn other(state: &State, job: &Job, it: &WeighedPool, got: Option<Got>) -> OtherPool {
     let cost = it.price.of(job.nodes(), it.length);
-    let is_away = got.is_none() && !state.is_counted_on(state.site_of(it.pool));
+    let site = state.site_of(it.pool);
+    let fails = state.site_health(site).state.is_failure() && !state.is_counted_on(site);
+    let is_away = got.is_none() && fails;
     let start = match it.verdict {
         Verdict::From(start) if !is_away => Some(start),
         _ => None,

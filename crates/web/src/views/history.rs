@@ -21,7 +21,7 @@ pub(crate) fn history(state: &State, job: &Job) -> Vec<HistoryEntry> {
     shown.map(|place| entry(&all[place], is_given_back(&all[..=place]))).collect()
 }
 
-/// A job that is changed leaves the queue for that moment: this hold is nobody's.
+/// A job that is changed leaves the queue for that moment: this hold is no wish of its user.
 fn is_part_of_change(rest: &[(Time, Happening)]) -> bool {
     use Happening::{Held, Queued, Updated};
     match rest {
@@ -37,8 +37,8 @@ fn is_given_back(until: &[(Time, Happening)]) -> bool {
     let Some(((_, Happening::Setback(Setback::Preempted)), before)) = until.split_last() else {
         return false;
     };
-    let of_run = before.iter().rev().take_while(|(_, it)| *it != Happening::Began);
-    of_run.into_iter().any(|(_, it)| matches!(it, Happening::NoticeGiven(..)))
+    let mut of_run = before.iter().rev().take_while(|(_, it)| *it != Happening::Began);
+    of_run.any(|(_, it)| matches!(it, Happening::NoticeGiven(..)))
 }
 
 #[cfg(test)]
