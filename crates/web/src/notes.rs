@@ -105,7 +105,7 @@ pub(crate) fn outcome(asked: &Result<Reply, Refusal>) -> String {
 
 /// Where an administrator reads what belongs to many users, and what that is. Where it is one
 /// user's, the handler writes it down with the name.
-const WIDE_READS: [(&str, &str); 18] = [
+const WIDE_READS: [(&str, &str); 19] = [
     ("/", "jobs of all users"),
     ("/jobs", "jobs of all users"),
     ("/page/board", "jobs of all users"),
@@ -120,6 +120,7 @@ const WIDE_READS: [(&str, &str); 18] = [
     ("/projects", "projects and their members"),
     ("/v1/projects", "projects and their members"),
     ("/v1/export", "users, projects and budgets"),
+    ("/ledger", "balances of all accounts"),
     ("/v1/accounts", "balances of all accounts"),
     ("/access", "tokens and sessions of all users"),
     ("/v1/tokens", "tokens and sessions of all users"),

@@ -172,8 +172,8 @@ const PAGES: [(&str, &str); 12] = [
     ("/spending", "usage of all users"),
     ("/spending.csv", "usage of all users"),
     ("/projects", "projects and their members"),
-    ("/ledger", "statement of all accounts"),
-    ("/ledger.csv", "statement of all accounts"),
+    ("/ledger", "balances of all accounts"),
+    ("/ledger.csv?account=user:ana", "statement of user:ana"),
     ("/access", "tokens and sessions of all users"),
 ];
 
