@@ -138,9 +138,8 @@ pub(crate) fn open(
     let epoch = next_epoch(&path)
         .map_err(|wrong| Failure::usage(format!("`{}` cannot be used: {wrong}", path.display())))?;
     let sites = configured(settings);
-    let slots = slots(&sites);
     let owned = || Some(Ownership { market: market.to_owned(), epoch, notes: None });
-    sites.iter().map(|site| open_one(site, slots, (state, state), owned())).collect()
+    sites.iter().map(|site| open_one(site, &sites, (state, state), owned())).collect()
 }
 
 /// The epoch of a start, noted in a file: at least the second since 1970, and more than that of the last.
@@ -176,8 +175,7 @@ pub(crate) fn open_beside(
     home: &Path,
 ) -> Result<Vec<SiteSetup>, Failure> {
     let sites = configured(settings);
-    let slots = slots(&sites);
-    sites.iter().map(|site| open_one(site, slots, (state, home), None)).collect()
+    sites.iter().map(|site| open_one(site, &sites, (state, home), None)).collect()
 }
 
 /// What identifies the folders below `state` in which the adapters of sites remember what they
@@ -263,7 +261,6 @@ pub(crate) fn open_for(
     memory: Vec<Memory>,
 ) -> Result<Vec<SiteSetup>, Failure> {
     let sites = configured(settings);
-    let slots = slots(&sites);
     let open = |(site, memory): (&Site, Memory)| {
         let notes = match memory {
             Memory::Here => None,
@@ -276,7 +273,7 @@ pub(crate) fn open_for(
             Failure::usage(format!("failed to open the site `{}`: {wrong}", site.name))
         })?;
         let owned = Ownership { market: market.to_owned(), epoch, notes };
-        let mut opened = open_one(site, slots, (state, state), Some(owned))?;
+        let mut opened = open_one(site, &sites, (state, state), Some(owned))?;
         opened.site = Box::new(Fenced::new(opened.site, fence));
         Ok(opened)
     };
@@ -373,16 +370,16 @@ fn observed(site: &Site, folder: &Path) -> io::Result<(Observed, Duration)> {
     Ok((opened, every(cluster).max(rest)))
 }
 
-/// Slots of all local sites: they share one machine.
-fn slots(sites: &[Site]) -> u32 {
-    let local = sites.iter().filter(|site| matches!(site.kind, SiteKind::Local(_)));
+/// Slots of the local sites among these: they share one machine.
+fn slots<'a>(sites: impl IntoIterator<Item = &'a Site>) -> u32 {
+    let local = sites.into_iter().filter(|site| matches!(site.kind, SiteKind::Local(_)));
     local.flat_map(|site| &site.pools).fold(0, |sum: u32, pool| sum.saturating_add(pool.nodes))
 }
 
-/// `slots`: those of all local sites. `owned`: in which term of ownership; `None`: for a look.
+/// `all`: the sites of which it is one. `owned`: in which term of ownership; `None`: for a look.
 fn open_one(
     site: &Site,
-    slots: u32,
+    all: &[Site],
     (state, home): (&Path, &Path),
     owned: Option<Ownership>,
 ) -> Result<SiteSetup, Failure> {
@@ -398,7 +395,9 @@ fn open_one(
         SiteKind::Local(machine) => {
             let made = local_settings(site, machine, state);
             let mut settings = made.map_err(|wrong| failed(&wrong))?;
-            settings.confinement.slots_of_machine = Some(slots);
+            let before = all.iter().take_while(|it| it.name != site.name);
+            settings.confinement.slots_before = slots(before);
+            settings.confinement.slots_of_machine = Some(slots(all));
             let opened = match owned {
                 Some(owned) => Local::open_for(settings, owned.epoch),
                 None => Local::open(settings),
@@ -495,6 +494,7 @@ fn local_settings(
             processors: machine.processors,
             memory: machine.memory,
             slots_of_machine: None,
+            slots_before: 0,
         },
     })
 }

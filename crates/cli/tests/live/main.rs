@@ -179,6 +179,12 @@ fn a_job_from_its_quote_to_the_ledger() {
     assert!(balance <= 1_000_000.0 && held == 0.0, "{balance} {held}");
     stage.text(&["grant", "project:flow", "12.5", "--note", "October", "--create"], 0);
     assert_eq!(money(&stage, "project:flow"), (12.5, 0.0));
+
+    // Neither waits without end: what is not there fails, and what no site starts is held.
+    let waits = ["submit", "--time", "1", "--wait"];
+    stage.text(&[&waits[..], &["--", "no-such-program"]].concat(), 127);
+    stage.text(&[&waits[..], &["--chdir", "/no-such-folder", "--", "true"]].concat(), 1);
+    assert!(stage.text(&["jobs"], 0).contains("(JobLaunchFailedHeld)"));
 }
 
 /// Fast sites of one node: the second one's owner counts work.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::Market;
+use super::{Market, Wire};
 
 impl Market {
     /// What a command about this market prints, and whether it was successful.
@@ -95,6 +95,34 @@ fn that_a_peer_does_not_answer_is_said_at_every_place_with_since_when() {
     the_doubt_is_ended(&mut a);
 }
 
+#[test]
+fn a_job_in_doubt_at_a_silent_peer_is_shown_once_and_cancelled_with_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let [mut a, mut b] = ["a", "b"].map(|name| Market::new(folder.path(), name));
+    let wire = Wire::to(b.port);
+    a.configure(1, &[("b", wire.port)]);
+    b.configure(2, &[("a", a.port)]);
+    [&mut a, &mut b].into_iter().for_each(Market::start);
+    a.admit(&b);
+    b.admit(&a);
+    wire.lose(Some("\"migrate\""));
+    a.submit("far", 2, &folder.path().join("log"));
+    a.until("the job is in doubt", |a| a.in_doubt("b") == 1);
+    b.kill();
+    let job = |a: &Market| a.must("GET", "/v1/jobs/1", "", None);
+    a.until("the silence is noticed", |a| job(a)["reason"] == "PeerNotAvailable");
+    let page = a.page("/jobs/1");
+    let said = page.matches("it is not known whether the job has arrived there").count();
+    assert_eq!(said, 1, "{page}");
+    assert!(!page.contains("value=\"hold\""), "it cannot be held: {page}");
+    let mut cancel = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    let done =
+        cancel.args(["cancel", "1", "--state"]).arg(a.folder.join("state")).output().unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success() && said.contains("as soon as the peer answers"), "{said}");
+    a.kill();
+}
+
 /// Of a job at a peer that does not answer.
 fn every_place_says_so(a: &Market, silent: &Value) {
     let since = silent["peer_silent_since"].as_i64().unwrap();
@@ -119,6 +147,7 @@ fn every_place_says_so(a: &Market, silent: &Value) {
         ("/jobs?show=running", "<a href=\"/jobs/1\">"),
         ("/jobs?show=away", "<a href=\"/jobs/1\">"),
         ("/jobs/1", "b does not answer since"),
+        ("/", "<span class=\"away\">▲ b does not answer since"),
     ] {
         assert!(a.page(path).contains(said), "{path}: {said}");
     }
@@ -136,6 +165,8 @@ fn the_doubt_is_ended(a: &mut Market) {
     );
     assert!(a.page("/jobs?show=unknown").contains("<a href=\"/jobs/1\">"));
     assert!(a.page("/peers").contains("not in the configuration"));
+    let removed = a.peer()["since"].as_i64();
+    assert_eq!(removed, unknown["peer_silent_since"].as_i64(), "{unknown}");
     let (is_done, told) = a.command(&["peers", "settle", "@b", "lost"]);
     let says = "it ends as NODE_FAIL; b is not paid";
     assert!(!is_done && told.contains(says) && job(a)["state"] == "UNKNOWN", "{told}");

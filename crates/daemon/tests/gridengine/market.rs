@@ -12,7 +12,8 @@ use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
 use tradewind_io::submission::{Submission, TimeLimit, Work};
 use tradewind_model::{
-    Admission, Attributes, Performance, Pool, Pools, Price, Site, SiteId, Span, Times,
+    Admission, Attributes, OwnersFirst, Performance, Pool, Pools, Price, Site, SiteId, Span,
+    Standing, Times,
 };
 use tradewind_sched::policy::{Policy, gridfill};
 
@@ -59,7 +60,11 @@ fn market(bench: GridBench) -> (Engine, Cluster) {
         peers: Vec::new(),
         maker: Arc::new(Easy),
         policy: "easy".to_owned(),
-        settings: Settings::default(),
+        // As of a configuration in which nothing is said of the owners' queue.
+        settings: Settings {
+            owners_first: [("grid".to_owned(), OwnersFirst::usual(Standing::Behind))].into(),
+            ..Settings::default()
+        },
         timing: Timing::default(),
     };
     (Engine::start(setup).unwrap(), cluster)
@@ -119,11 +124,13 @@ fn says(cluster: &Cluster, name: &str, seconds: u32) -> String {
     format!("{}; sleep {seconds}; {}", mark("begins"), mark("ends"))
 }
 
-/// An owner's job without `-R y` on so many slots of `main.q`.
-fn owners_job(cluster: &Cluster, name: &str, slots: u32, seconds: u32) {
-    let (slots, limit) = (slots.to_string(), format!("h_rt={seconds}"));
+/// An owner's job on so many slots of `main.q`, with these further words of `qsub`.
+fn owners_job(cluster: &Cluster, name: &str, (slots, seconds): (u32, u32), words: &[&str]) {
+    // It ends by itself: a job that is killed at its limit cannot write that it has ended.
+    let (slots, limit) = (slots.to_string(), format!("h_rt={}", seconds + 2));
     let mut argv = vec!["qsub", "-terse", "-S", "/bin/sh", "-q", "main.q", "-pe", "units", &slots];
     argv.extend(["-l", &limit, "-o", "/dev/null", "-j", "y", "-wd", "/"]);
+    argv.extend(words);
     cluster.must(&argv, &says(cluster, name, seconds));
 }
 
@@ -149,29 +156,46 @@ fn until(cluster: &Cluster, seconds: u64, name: &str) -> BTreeMap<String, i64> {
     }
 }
 
-/// An owner's job runs on half of the slots, and a wide one waits for all: many narrow jobs of the
-/// market do not keep it waiting, though Grid Engine keeps no nodes free for it.
-#[test]
-fn an_owners_wide_job_starts_in_its_turn_beside_a_busy_market() {
-    let (engine, cluster) = market(GridBench::new());
-    owners_job(&cluster, "first", 4, 20);
-    until(&cluster, 60, "first-begins");
-    owners_job(&cluster, "wide", 8, 5);
+/// An owner's job runs on half of the slots, and a wide one waits for all; milliseconds from the end of the
+/// first to the start of the wide one. A market with many narrow jobs, if there is one, starts none of them
+/// in between.
+fn wide_job_waits(words: &[&str], cluster: &Cluster, market: Option<&Engine>) -> i64 {
+    owners_job(cluster, "first", (4, 20), &[]);
+    until(cluster, 60, "first-begins");
+    owners_job(cluster, "wide", (8, 5), words);
     std::thread::sleep(Duration::from_secs(3));
-    for job in 0..14 {
-        submit(&engine, &says(&cluster, &format!("job{job}"), 4), 4, 6);
+    if let Some(engine) = market {
+        for job in 0..14 {
+            submit(engine, &says(cluster, &format!("job{job}"), 4), 4, 6);
+        }
     }
-    let seen = until(&cluster, 120, "wide-begins");
+    let seen = until(cluster, 120, "wide-begins");
     let (free, begins) = (seen["first-ends"], seen["wide-begins"]);
-    println!("the wide job began {} ms after the last owner's job had ended", begins - free);
     let between = |(name, at): &(&String, &i64)| {
         name.starts_with("job") && name.ends_with("begins") && (free..begins).contains(*at)
     };
     assert_eq!(seen.iter().filter(between).count(), 0, "{seen:?}");
-    // A round of surveys and of Grid Engine's scheduler, on a busy machine.
-    assert!(begins - free < 15_000, "{seen:?}");
-    // Then it is the market's turn.
-    until(&cluster, 120, "job13-ends");
-    engine.handle.stop();
-    engine.wait();
+    begins - free
 }
+
+/// Jobs of the market do not keep an owner's wide job waiting, whether Grid Engine keeps nodes free for it
+/// or not: it starts as soon after the last owner's job as without a market.
+#[test]
+fn an_owners_wide_job_starts_in_its_turn_beside_a_busy_market() {
+    let (cluster, _site) = GridBench::new().into_parts();
+    let alone = wide_job_waits(&[], &cluster, None);
+    for words in [&[][..], &["-R", "y"]] {
+        let (engine, cluster) = market(GridBench::new());
+        let beside = wide_job_waits(words, &cluster, Some(&engine));
+        println!("{words:?}: the wide job began after {beside} ms, and alone after {alone} ms");
+        // One survey of each second, and what a busy machine adds.
+        assert!(beside - alone < 1_000 + BUSY, "{beside} ms, and alone {alone} ms");
+        // Then it is the market's turn.
+        until(&cluster, 120, "job13-ends");
+        engine.handle.stop();
+        engine.wait();
+    }
+}
+
+/// Grid Engine's own starts differ by so much on a machine that does other things, too: milliseconds.
+const BUSY: i64 = 2_000;

@@ -25,6 +25,7 @@ pub(crate) const FREE: Confinement = Confinement {
     processors: None,
     memory: None,
     slots_of_machine: None,
+    slots_before: 0,
 };
 
 impl LocalBench {

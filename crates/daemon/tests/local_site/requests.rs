@@ -6,6 +6,7 @@ use tradewind_daemon::site::size::Size;
 use tradewind_daemon::site::{Exit, Seen, SiteError};
 
 use crate::local_site::LocalBench;
+use crate::{shell, until_ended};
 
 #[test]
 fn a_job_that_asks_for_too_much_meets_a_limit_of_its_own() {
@@ -34,5 +35,24 @@ fn a_job_that_asks_for_too_much_meets_a_limit_of_its_own() {
             _ => assert!(std::time::Instant::now() < end, "{seen:?}"),
         }
         bench.wait();
+    }
+}
+
+/// Without cgroups, too: the kernel gives a process no more than its job asks for.
+#[test]
+fn a_job_gets_the_memory_and_the_processors_that_it_asks_for_and_no_more() {
+    let buffer = "exec dd if=/dev/zero of=/dev/null bs=300M count=1 2>/dev/null";
+    for (option, value, script, code) in [
+        ("mem", "100M", buffer, 1),
+        ("mem-per-cpu", "100M", buffer, 1),
+        ("mem", "400M", buffer, 0),
+        ("mem", "0", buffer, 0),
+        ("cpus-per-task", "1", "exec test $(nproc) = 1", 0),
+    ] {
+        let mut bench = LocalBench::new();
+        let mut job = shell(&mut bench, script);
+        job.passed_through = vec![(option.to_owned(), value.to_owned())];
+        bench.site().submit(&job).unwrap();
+        assert_eq!(until_ended(&mut bench), Exit::Code(code), "--{option}={value}: {script}");
     }
 }

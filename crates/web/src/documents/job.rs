@@ -151,7 +151,7 @@ impl Job {
 
     /// Whether it waits in the market, and not in the queue of the site to which it was submitted.
     pub fn waits_here(&self) -> bool {
-        self.state == "PENDING" && self.sites.is_empty()
+        self.state == "PENDING" && self.sites.is_empty() && self.peer.is_none()
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) struct OwnJobs {
     /// Those that failed in the last day, and that do not go on by themselves.
     pub(super) failed: Vec<u64>,
     pub(super) stuck: Vec<u64>,
-    /// Those that are not over, in this order: whether no site keeps it waiting, when it starts or
+    /// Those that are not over, in this order: whether neither a site nor a silent peer keeps it, when it starts or
     /// started (the largest number: not known), and its number.
     pub(super) open: Vec<(bool, i64, u64)>,
     /// The one that starts next: when, and its number.
@@ -177,7 +177,8 @@ impl OwnJobs {
             self.next = self.next.into_iter().chain([(at, job.number)]).min();
         }
         let start = expected.or(started(job).map(|at| at.0)).unwrap_or(i64::MAX);
-        let is_well = failures::of_job(moment.state, job).is_empty();
+        let is_well = failures::of_job(moment.state, job).is_empty()
+            && moment.state.silence_of(job).is_none();
         self.open.push((is_well, start, job.number));
     }
 }

@@ -41,6 +41,14 @@ struct NowPage {
     board_height: u32,
 }
 
+impl NowPage {
+    /// What is said of a job whose peer does not answer.
+    fn silent<'a>(&self, job: &'a documents::Job) -> Option<&'a str> {
+        let is_silent = job.reason.as_deref() == Some(views::at_peer::SILENT);
+        job.message.as_deref().filter(|_| is_silent)
+    }
+}
+
 /// A number with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Card {
@@ -131,7 +139,7 @@ fn alerts(moment: &Moment<'_>, jobs: &OwnJobs) -> (Vec<Alert>, usize) {
     (all.take(ALERTS).filter_map(alert).collect(), more)
 }
 
-/// Those that wait for a site that fails first, then by start.
+/// Those first that wait for a site that fails or are at a peer that does not answer, then by start.
 fn own(moment: &Moment<'_>, open: &[(bool, i64, u64)]) -> (Vec<documents::Job>, usize) {
     let jobs = open.iter().filter_map(|(.., number)| moment.state.jobs.get(number));
     (jobs.take(OWN).map(|job| views::jobs::line(moment, job)).collect(), open.len())

@@ -267,15 +267,17 @@ fn elsewhere(moment: &Moment<'_>, scene: &mut Scene) {
         let task = Task { why, ..of_job(job, share, (start, end), Kind::Away) };
         peers.entry(&away.name).or_default().push(task);
     }
-    for (name, tasks) in peers {
+    for (peer, tasks) in peers {
         let pool = scene.pools.len();
         let max = most_at_once(&tasks);
         let nodes = max.clamp(1, PEER_ROWS);
         let name = match max > nodes {
-            true => format!("at {name} ({nodes} of {max} nodes)"),
-            false => format!("at {name}"),
+            true => format!("at {peer} ({nodes} of {max} nodes)"),
+            false => format!("at {peer}"),
         };
-        scene.pools.push(Lane { name, nodes, price: None, away: None });
+        let away = state.peers.directory.values().find(|known| known.name == peer);
+        let away = away.and_then(|known| known.removed.or(known.silent)).map(|since| since.0);
+        scene.pools.push(Lane { name, nodes, price: None, away });
         scene.tasks.extend(tasks.into_iter().map(|task| Task { pool, ..task }));
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn list(live: &Live, actor: &Actor) -> PeerList {
             market: known.market.clone(),
             configured: live.settings().peers.contains(&known.name),
             reachable: contact.map(|(there, _)| there),
-            since: contact.map(|(_, since)| since.0),
+            since: known.removed.or(contact.map(|(_, since)| since)).map(|since| since.0),
             jobs_there: count(&|job| went(job, Phase::Away)),
             jobs_here: count(&came),
             in_doubt: count(&|job| went(job, Phase::Handing)),

@@ -138,7 +138,8 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
                 Some(ahead) => format!(": {} jobs are ahead of it.", amounts::grouped(ahead)),
                 None => format!(": {message}."),
             });
-            if matches!(reason, "BeginTime" | "OwnersFirst") {
+            let is_said = waits.and_then(|it| it.ahead).is_none();
+            if matches!(reason, "BeginTime" | "OwnersFirst") && !is_said {
                 said.then(message);
             }
             came_back(said, job);
@@ -414,6 +415,15 @@ pub(super) mod tests {
                     @900 (800 to 1200). What would help: budget changed by 20: it would start \
                     @500, for 3 credits at most.";
         assert_eq!(said(&more, Some(&waits)), (text.to_owned(), false));
+    }
+
+    #[test]
+    fn why_a_job_waits_is_said_once() {
+        let why = "it waits for nodes that the owners' jobs leave";
+        for reason in ["BeginTime", "OwnersFirst"] {
+            let (text, _) = said(&json!({"reason": reason, "message": why}), None);
+            assert_eq!(text.to_lowercase().matches(why).count(), 1, "{text}");
+        }
     }
 
     #[test]

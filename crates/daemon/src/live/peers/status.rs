@@ -108,6 +108,7 @@ impl Live {
         let Some(away) = self.state.jobs.get(&number).and_then(Job::away) else { return Ok(()) };
         let (known, peer) = (away.news.clone(), away.peer);
         let mut news = news.clone();
+        news.nodes = in_short(news.nodes);
         // A start that is not signed is none.
         let is_signed = news.receipt.is_some() || self.receipts_of(peer) == Receipts::Unasked;
         if news.since.is_some() && news.finish.is_none() && !is_signed {
@@ -273,10 +274,32 @@ impl State {
                 false => format!("{pool}: {}", part.names.join(",")),
             }
         });
-        let nodes = if since.is_some() { nodes.collect() } else { Vec::new() };
+        let nodes = if since.is_some() { in_short(nodes) } else { Vec::new() };
         let until = finish.as_ref().and_then(|_| job.ended());
         let is_due = wanted == Receipts::Required && (since.is_some() || finish.is_some());
         let receipt = is_due.then(|| Receipt { until, signature: String::new() });
         RemoteStatus::There(RemoteProgress { since, nodes, finish, charged: job.paid, receipt })
     }
+}
+
+/// Bytes of the names of a job's nodes that a market tells its home: what it says of all jobs that one
+/// question is about fits into what a home reads of an answer.
+const PLACES: usize = 8 << 10;
+
+/// The first of these places, as far as there is room for them.
+fn in_short(places: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut room = PLACES;
+    let mut kept = Vec::new();
+    for mut place in places {
+        if place.len() > room {
+            let cut = (0..=room).rev().find(|at| place.is_char_boundary(*at)).unwrap_or(0);
+            place.truncate(cut);
+            place.push('…');
+            kept.push(place);
+            break;
+        }
+        room -= place.len();
+        kept.push(place);
+    }
+    kept
 }

@@ -5,6 +5,7 @@ mod paper;
 mod receipts;
 mod silent;
 mod volunteers;
+mod wide;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

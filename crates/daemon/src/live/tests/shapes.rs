@@ -42,6 +42,7 @@ fn nodes_follow_from_the_size_of_the_pool() {
     let order = orders.iter().find(|it| it.tag.job == 2).unwrap().order.as_ref().unwrap();
     assert_eq!((order.nodes, &order.passed_through[..]), (2, &[("ntasks".into(), "8".into())][..]));
     assert_eq!(order.variables["SLURM_NTASKS"], "8");
+    assert_eq!(order.variables["SLURM_JOB_NODELIST"], "%N", "the site puts its names there");
     assert_eq!(order.variables["SLURM_TASKS_PER_NODE"], "4(x2)");
 }
 

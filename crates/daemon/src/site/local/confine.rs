@@ -10,7 +10,8 @@ use super::cgroups::{Cell, Controllers, OwnCgroup, TaskLimits, Tree, Trust};
 use super::hide::{self, Hidden, Reach};
 use super::kept::Way;
 use super::lacks::{Machine, lacks};
-use super::records::{Folder, Hiding, Sheet};
+use super::records::{Folder, Hiding, Placed, Sheet};
+use super::rlimits::{self, ProcessLimits, ProcessorShare};
 use crate::site::Order;
 use crate::site::files::folder_name;
 use crate::site::resources::{Resources, megabytes};
@@ -43,6 +44,8 @@ pub struct Confinement {
     pub memory: Option<u64>,
     /// Slots of all sites that share this machine; `None`: only this site's.
     pub slots_of_machine: Option<u32>,
+    /// Slots of those sites that come before this one.
+    pub slots_before: u32,
 }
 
 /// What a site's tasks get of it.
@@ -57,6 +60,8 @@ pub(super) struct Confined {
     /// All that the site has.
     all: u64,
     is_required: bool,
+    /// Whether requests are kept where no cgroup keeps them.
+    keeps_requests: bool,
     /// What is not hidden that might be, and why.
     pub seen: Option<String>,
     /// That there are not all limits, and why.
@@ -75,6 +80,8 @@ struct SlotShare {
 /// What is said where tasks see each other.
 const SEEN: &str = "jobs of one account see each other's processes, and may signal them";
 const STATE_SEEN: &str = "jobs see the state folder and each other's processes";
+const UNKEPT: &str = "this machine cannot keep --mem, --mem-per-cpu and --cpus-per-task: it has no cgroups with \
+                      limits, and no `ulimit -d` and `taskset`";
 const UNLIMITED: &str = "jobs are not kept to the memory and processors that they have bought";
 
 impl Confined {
@@ -87,6 +94,8 @@ impl Confined {
         confined.reach = confined.namespaces(settings, incoming)?;
         confined.tree = confined.cgroups(settings)?;
         confined.is_required = settings.confinement.cgroups == ConfineMode::Require;
+        let has = confined.has();
+        confined.keeps_requests = (has.cpu && has.memory) || rlimits::is_kept();
         confined.share(settings);
         Ok(confined)
     }
@@ -169,10 +178,39 @@ impl Confined {
         let slots = u64::from(order.nodes);
         let asked = asked(order).saturating_mul(slots).min(self.all);
         let memory = if asked > 0 { asked } else { self.slot.memory.saturating_mul(slots) };
-        let processors = self.slot.processors.saturating_mul(slots);
+        let share = self.slot.processors.saturating_mul(slots);
+        let processors = processors_of(order).map_or(share, |count| u64::from(count) * 1_000);
         let mut cell = Cell::new(tree, &name, TaskLimits { processors, memory });
         cell.is_required = self.is_required;
         Some(cell)
+    }
+
+    /// What an order asks for and its cgroup does not keep.
+    pub(super) fn limits(&self, order: &Order, settings: &LocalSettings) -> ProcessLimits {
+        let has = self.has();
+        let memory = asked(order).saturating_mul(u64::from(order.nodes)).min(self.all) >> 10;
+        let count = processors_of(order).filter(|count| *count < machine_processors());
+        let before = settings.pools.iter().take_while(|pool| pool.name != order.pool);
+        let before = before.fold(0, |sum: u32, pool| sum.saturating_add(pool.nodes));
+        let wanted = &settings.confinement;
+        let own = settings.pools.iter().fold(0, |sum: u32, pool| sum.saturating_add(pool.nodes));
+        ProcessLimits {
+            memory: (memory > 0 && !has.memory).then_some(memory),
+            processors: count.filter(|_| !has.cpu).map(|count| ProcessorShare {
+                count,
+                first: wanted.slots_before.saturating_add(before),
+                slots: wanted.slots_of_machine.unwrap_or(own).max(own),
+            }),
+        }
+    }
+
+    /// What the order asks for and this machine does not have, or cannot keep.
+    pub(super) fn lacking(&self, order: &Order) -> Option<String> {
+        let processors = u64::from(machine_processors());
+        let machine = Machine { processors, memory: machine_memory() };
+        let is_open =
+            || !self.keeps_requests && (asked(order) > 0 || processors_of(order).is_some());
+        lacks(&order.passed_through, machine).or_else(|| is_open().then(|| UNKEPT.to_owned()))
     }
 
     /// Which limits the kernel keeps.
@@ -188,12 +226,12 @@ impl Confined {
     }
 }
 
-/// How the task of this folder is started in namespaces, in a cgroup, or as its user's account; `None`:
-/// in none of them. Its cgroup is there then.
+/// How the task of this folder is started in namespaces, in a cgroup, with limits, or as its user's account;
+/// `None`: in none of these ways. Its cgroup is there then.
 ///
 /// # Errors
 /// If its cgroup or its namespaces are required and cannot be made.
-pub(super) fn way(folder: &Folder, sheet: &Sheet) -> io::Result<Option<Way>> {
+pub(super) fn way(folder: &Folder, sheet: &Sheet, placed: &Placed) -> io::Result<Option<Way>> {
     let cell = sheet.cell.as_ref().map(|cell| made(folder, cell)).transpose()?.flatten();
     let hidden = sheet.hidden.as_ref().map(|hiding| Hidden {
         state: hiding.state.clone(),
@@ -202,10 +240,12 @@ pub(super) fn way(folder: &Folder, sheet: &Sheet) -> io::Result<Option<Way>> {
         reach: if sheet.own_processes { Reach::Processes } else { Reach::Files },
         cgroups: cell.as_ref().map(|cell| cell.mount.clone()),
     });
-    if sheet.account.is_none() && hidden.is_none() && cell.is_none() {
+    let limits = sheet.limits.words(placed.slots.first().copied().unwrap_or(0));
+    if sheet.account.is_none() && hidden.is_none() && cell.is_none() && limits.is_empty() {
         return Ok(None);
     }
     let mut before = cell.as_ref().map(Cell::entering).unwrap_or_default();
+    before.extend(limits);
     match &hidden {
         Some(hidden) => before.extend(hidden.prefix()?),
         None if sheet.own_processes && sheet.account.is_some() => before.extend(hide::apart()?),
@@ -266,12 +306,6 @@ fn first_line(why: &io::Error) -> String {
     why.to_string().lines().next().unwrap_or("no namespaces").to_owned()
 }
 
-/// What the order asks for and this machine does not have.
-pub(super) fn lacking(order: &Order) -> Option<String> {
-    let processors = u64::from(machine_processors());
-    lacks(&order.passed_through, Machine { processors, memory: machine_memory() })
-}
-
 /// Processors that this process may use.
 pub(super) fn machine_processors() -> u32 {
     let all = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -285,6 +319,17 @@ fn asked(order: &Order) -> u64 {
     };
     let max = order.passed_through.iter().filter_map(wanted).max();
     max.unwrap_or(0).saturating_mul(1 << 20)
+}
+
+/// Processors that the order's tasks ask for together; `None`: it does not say.
+fn processors_of(order: &Order) -> Option<u32> {
+    let count = |wanted: &str| {
+        let all = order.passed_through.iter();
+        all.filter(|(name, _)| name == wanted).find_map(|(_, value)| value.parse::<u32>().ok())
+    };
+    let per_node = || count("ntasks-per-node").map(|each| each.saturating_mul(order.nodes));
+    let tasks = count("ntasks").or_else(per_node).unwrap_or(order.nodes);
+    count("cpus-per-task").map(|each| each.saturating_mul(tasks.max(1)).min(machine_processors()))
 }
 
 /// Memory of the machine, in bytes.

@@ -55,7 +55,7 @@ impl Way {
     fn describe(&self) -> String {
         match &self.account {
             Some(account) => format!("as account {}", account.name),
-            None => "in namespaces and a cgroup of its own".to_owned(),
+            None => "in namespaces, a cgroup or limits of its own".to_owned(),
         }
     }
 }
@@ -69,6 +69,8 @@ pub(super) struct RunningKeeper {
     account: Option<TaskAccount>,
     cell: Option<Cell>,
     folder: Folder,
+    /// None of its processes is left: that event has come, and comes once.
+    pub(super) is_gone: bool,
 }
 
 impl RunningKeeper {
@@ -91,7 +93,8 @@ impl RunningKeeper {
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let orders = child.stdin.take();
         let (how, folder) = (way.describe(), folder.clone());
-        let mut kept = RunningKeeper { pid, orders, account: way.account, cell: way.cell, folder };
+        let (account, cell) = (way.account, way.cell);
+        let mut kept = RunningKeeper { pid, orders, account, cell, folder, is_gone: false };
         kept.say(&KeeperOrder::Run(Box::new(job)));
         let (first, started) = sync_channel(3);
         thread::Builder::new().spawn(move || {
@@ -178,6 +181,9 @@ impl RunningKeeper {
     }
 
     fn until_gone(&mut self, events: &Receiver<Event>, max: Duration) {
+        if self.is_gone {
+            return;
+        }
         let end = Instant::now() + max;
         let mut killer = None;
         // A keeper that has cleared away by itself needs a moment to end.
@@ -264,6 +270,14 @@ pub(super) fn kill_rest(folder: &Folder, account: &TaskAccount, keeper: Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl RunningKeeper {
+        /// A keeper that has ended, of a task without anything.
+        pub(in crate::site::local) fn ended() -> RunningKeeper {
+            let (folder, orders) = (Folder(std::path::PathBuf::from("/nowhere")), None);
+            RunningKeeper { pid: 0, orders, account: None, cell: None, folder, is_gone: false }
+        }
+    }
 
     /// What follows if the keeper says this and then nothing, or ends.
     fn begin(said: &[Said], ends: bool, is_stopped: bool) -> KeeperStart {

@@ -48,6 +48,7 @@ mod launch;
 mod owner;
 mod processes;
 pub(in crate::site) mod records;
+mod rlimits;
 mod role;
 pub(in crate::site) mod sheet;
 mod supervise;
@@ -426,7 +427,7 @@ impl Site for Local {
             return refuse(why);
         }
         // The job's own wish: the site takes others.
-        if let Some(why) = confine::lacking(order) {
+        if let Some(why) = self.confined.lacking(order) {
             return Err(self.caught.refuse(&order.tag, Holds::ForThisJob, why));
         }
         // Longer than any folder may be called.

@@ -13,6 +13,7 @@ use tradewind_model::Time;
 
 use super::accounts::TaskAccount;
 use super::cgroups::Cell;
+use super::rlimits::ProcessLimits;
 use crate::site::Exit;
 use crate::site::files::{at, lock, sync_folder, write_synced};
 
@@ -66,6 +67,9 @@ pub(super) struct Sheet {
     /// The control group of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<Cell>,
+    /// Limits that no control group keeps.
+    #[serde(default, skip_serializing_if = "ProcessLimits::is_none")]
+    pub limits: ProcessLimits,
 }
 
 /// What the tasks of a site do not see.

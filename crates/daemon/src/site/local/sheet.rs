@@ -73,6 +73,7 @@ pub(super) fn of(
         hidden: if account.is_none() { confined.hiding(settings) } else { None },
         own_processes: confined.reach == Some(Reach::Processes),
         cell: confined.cell(order),
+        limits: confined.limits(order, settings),
         account,
     }
 }

@@ -197,7 +197,7 @@ impl SupervisedTask {
         events: &Sender<Event>,
     ) -> io::Result<SupervisedTask> {
         let mut launch = launch(folder, sheet, placed, go);
-        let Some(way) = confine::way(folder, sheet)? else {
+        let Some(way) = confine::way(folder, sheet, placed)? else {
             return launch.start().map(SupervisedTask::Own);
         };
         let cell = way.cell.clone();
@@ -249,6 +249,13 @@ impl SupervisedTask {
                 None
             }
             SupervisedTask::Kept(kept) => kept.kill(killer),
+        }
+    }
+
+    /// None of a keeper's processes is left.
+    fn note_gone(&mut self) {
+        if let SupervisedTask::Kept(kept) = self {
+            kept.is_gone = true;
         }
     }
 
@@ -443,7 +450,7 @@ fn wait_for(
             Ok(Event::Gone(..)) => {}
             Ok(Event::Woken) => is_woken = true,
             // What a keeper has said last may still be on its way.
-            Ok(Event::AllGone) if own.is_none() => {}
+            Ok(Event::AllGone) if own.is_none() => task.note_gone(),
             Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => return (None, cause),
             Err(RecvTimeoutError::Timeout) if cause.is_some() && killed == 0 => {
                 task.send(Signal::KILL.as_raw(), To::Group);
@@ -484,5 +491,26 @@ pub(super) fn how(status: WaitStatus) -> Exit {
 fn finish(folder: &Folder, ended: &EndRecord) {
     while folder.write(Folder::ENDED, ended).is_err() && folder.0.exists() {
         thread::sleep(Duration::from_secs(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reaper was faster than the thread that reads what the keeper says.
+    #[test]
+    fn a_keeper_that_is_gone_before_its_last_word_comes_is_not_waited_for() {
+        let (sender, events) = channel();
+        assert!(sender.send(Event::AllGone).and(sender.send(Event::Over(Exit::Code(3)))).is_ok());
+        let begun = Instant::now();
+        let (limit, grace) = (begun + LAST_WAIT, Duration::from_secs(1));
+        let due = Due { limit, grace, warning: None, notice: None };
+        let mut task = SupervisedTask::Kept(RunningKeeper::ended());
+        let folder = Folder(PathBuf::from("/nowhere"));
+        let (ending, _) = wait_for(&folder, &mut task, &events, due);
+        assert_eq!(ending, Some(Exit::Code(3)));
+        task.clear_away(&events);
+        assert!(begun.elapsed() < LAST_WAIT / 2, "its last word came, and no process is left");
     }
 }
