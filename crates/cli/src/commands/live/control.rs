@@ -102,7 +102,7 @@ struct JobsArgs {
 pub(crate) fn cancel(args: &CancelArgs, format: Format, report: &Report) -> Outcome {
     each(&args.jobs, format, report, |market, job| {
         let sent = market.delete(&format!("/v1/jobs/{job}"))?;
-        // Elsewhere it stops at once.
+        // A job at another place needs no note.
         if sent.0["reason"] == "PeerNotAvailable" {
             report.note(&format!("job {job}: {}", sent.0["message"].as_str().unwrap_or_default()));
         }
