@@ -76,7 +76,7 @@ async fn the_timeline_tells_of_it(browser: &Browser) {
 async fn all_pages_have_room_in_one_line(browser: &Browser, home: &Stage) {
     home.command(&["project", "create", "apollo"]);
     browser.go(&home.url("/peers")).await;
-    browser.until("Held for jobs there").await;
+    browser.until("Held there").await;
     let bar = "return [document.querySelectorAll('.top nav:not([hidden]) a').length,
         document.querySelector('.top').getBoundingClientRect().height]";
     let found = browser.run(bar).await;

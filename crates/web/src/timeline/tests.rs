@@ -74,7 +74,7 @@ fn nodes_that_are_missing_without_a_known_end_do_not_stretch_the_view_of_all() {
         let tasks = tasks.iter().cloned().chain([down]).collect();
         Board::new(Scene { pools: pools.clone(), tasks }).ends()
     };
-    assert_eq!(ends(3_650 * DAY, &[job.clone()]), Some((50, 400)));
+    assert_eq!(ends(3_650 * DAY, std::slice::from_ref(&job)), Some((50, 400)));
     assert_eq!(ends(3 * DAY, &[job]), Some((50, 50 + 3 * DAY)), "an outage with an end");
     assert_eq!(ends(3_650 * DAY, &[]), Some((50, 50)));
 }
