@@ -129,6 +129,15 @@ pub(crate) async fn show(
     })
 }
 
+/// Writes down that an administrator reads a statement of others.
+fn note_read(context: &Context, caller: &Caller, account: &str, wanted: &PostingFilter) {
+    let own = Account::User(caller.actor.user.clone());
+    if wanted.account.as_ref() != Some(&own) {
+        let whose = if account.is_empty() { "all accounts" } else { account };
+        notes::read(context, caller, "", &format!("statement of {whose}"));
+    }
+}
+
 /// The postings of a page, and whether nothing but the account was asked for.
 async fn found(
     context: &Context,
@@ -136,10 +145,7 @@ async fn found(
     which: &LedgerQuery,
     (account, wanted): (&str, PostingFilter),
 ) -> Answer<(FoundPostings, bool)> {
-    if wanted.account.as_ref().is_none_or(|it| *it != Account::User(caller.actor.user.clone())) {
-        let whose = if account.is_empty() { "all accounts" } else { account };
-        notes::read(context, caller, "", &format!("statement of {whose}"));
-    }
+    note_read(context, caller, account, &wanted);
     let wanted_all =
         wanted == PostingFilter { account: wanted.account.clone(), ..PostingFilter::default() };
     let (before, actor) = (which.before.unwrap_or(u64::MAX), caller.actor.clone());
@@ -208,6 +214,7 @@ pub(crate) async fn csv(
 ) -> Result<Response, Trouble> {
     let account = account(&which, &caller);
     let wanted = wanted(&which, &account)?;
+    note_read(&context, &caller, &account, &wanted);
     let actor = caller.actor;
     let look = context.look(move |live| {
         let state = live.state();
