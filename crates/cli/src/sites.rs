@@ -138,7 +138,8 @@ pub(crate) fn open(
     let epoch = next_epoch(&path)
         .map_err(|wrong| Failure::usage(format!("`{}` cannot be used: {wrong}", path.display())))?;
     let sites = configured(settings);
-    let owned = || Some(Ownership { market: market.to_owned(), epoch, notes: None });
+    let market = || market.to_owned();
+    let owned = || Some(Ownership { market: market(), epoch, is_fenced: false, notes: None });
     sites.iter().map(|site| open_one(site, &sites, (state, state), owned())).collect()
 }
 
@@ -272,7 +273,7 @@ pub(crate) fn open_for(
         let fence = fence.map_err(|wrong| {
             Failure::usage(format!("failed to open the site `{}`: {wrong}", site.name))
         })?;
-        let owned = Ownership { market: market.to_owned(), epoch, notes };
+        let owned = Ownership { market: market.to_owned(), epoch, is_fenced: true, notes };
         let mut opened = open_one(site, &sites, (state, state), Some(owned))?;
         opened.site = Box::new(Fenced::new(opened.site, fence));
         Ok(opened)
@@ -399,8 +400,8 @@ fn open_one(
             settings.confinement.slots_before = slots(before);
             settings.confinement.slots_of_machine = Some(slots(all));
             let opened = match owned {
-                Some(owned) => Local::open_for(settings, owned.epoch),
-                None => Local::open(settings),
+                Some(owned) if owned.is_fenced => Local::open_for(settings, owned.epoch),
+                _ => Local::open(settings),
             };
             (Box::new(opened.map_err(|wrong| failed(&wrong))?), LOCAL_SURVEY)
         }

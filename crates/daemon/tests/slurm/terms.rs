@@ -16,7 +16,7 @@ fn owner(bench: &SlurmBench<'_>, name: &str, notes: &NotesInMemory, epoch: u64) 
     let mut settings = bench.settings.clone();
     settings.folder = bench.folder.path().join(name);
     let (market, notes) = ("trial".to_owned(), Some(notes.open("alpha")));
-    slurm::open_for(settings, Ownership { market, epoch, notes }).unwrap()
+    slurm::open_for(settings, Ownership { market, epoch, is_fenced: false, notes }).unwrap()
 }
 
 fn is_stale<T: std::fmt::Debug>(said: Result<T, SiteError>, word: &str) {

@@ -10,7 +10,7 @@ use crate::site::fence::{self, INCOMING, LOCK, TermNames};
 use crate::site::files::{at, lock};
 
 /// Makes the folders and locks them; the folder for what is being made, which is empty. `epoch`: that of
-/// the term, which has begun; `None`: it is only looked at.
+/// the term, which has begun; `None`: there is none.
 ///
 /// # Errors
 /// If they cannot be used, another process uses them, or a later term has begun.

@@ -195,8 +195,8 @@ fn gone_note(name: &str) -> Note {
 
 impl Tickets {
     /// Opens the site's folder, made if need be. What `notes` have counts more than its files; if
-    /// they have none yet, they get what is in the files. `epoch`: that of the term; `None`: it is only
-    /// looked at.
+    /// they have none yet, they get what is in the files. `epoch`: that of the term for
+    /// which the folder's fence was raised; `None`: there is none.
     ///
     /// # Errors
     /// If that fails, another adapter uses it, or a file in it is damaged.

@@ -42,6 +42,9 @@ pub struct Ownership {
     pub market: String,
     /// Orders of an earlier one are refused by the site.
     pub epoch: u64,
+    /// Whether the [`Fence`](crate::site::fence::Fence) of the site's folder was raised for it. If not,
+    /// one daemon at a time has the folder, by its lock.
+    pub is_fenced: bool,
     /// Where other daemons of the market find what must be remembered of the site; `None`: in the
     /// site's folder, and nowhere else.
     pub notes: Option<Box<dyn Notes>>,
@@ -69,7 +72,7 @@ impl Base {
         let ManagedSettings { name, folder, cluster, pools } = settings;
         let gate = |it: &Ownership| Gate::new(&it.market, &name, &cluster.spool, it.epoch);
         let gate = owned.as_ref().map(gate);
-        let epoch = owned.as_ref().map(|it| it.epoch);
+        let epoch = owned.as_ref().filter(|it| it.is_fenced).map(|it| it.epoch);
         let tickets = Tickets::open(&folder, epoch, owned.and_then(|it| it.notes))?;
         let (pools, members) = pools.into_iter().unzip();
         Ok(Base {
