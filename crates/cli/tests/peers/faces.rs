@@ -139,7 +139,7 @@ fn every_place_says_so(a: &Market, silent: &Value) {
         let (_, text) = a.command(words);
         assert!(text.contains(said), "{words:?}: {said}: {text}");
     }
-    let lost = "<span class=\"wrong\">▲ does not answer</span>";
+    let lost = "<span class=\"chip bad\">▲ does not answer</span>";
     for (path, said) in [
         ("/peers", lost),
         ("/peers", "Jobs of which nothing is heard"),

@@ -52,8 +52,9 @@ fn limits_that_can_be_read_are_kept_without_refusals() {
     let outside = cluster.job(&["-A", "climate", "-N1", "-t5"]);
     cluster.until_state(&outside, "RUNNING");
     market.until("the owner's job is seen", || market.pool("alpha")["free"] == 7);
-    let submit = || market.submit(&["--time", "0:40", "--wrap", "sleep 2"]);
-    let (first, second) = (submit(), submit());
+    let submit = |work| market.submit(&["--time", "0:40", "--wrap", work]);
+    // Long enough for the reason to be read while it holds.
+    let (first, second) = (submit("sleep 10"), submit("sleep 2"));
     let told = market.until_job(second, "wait", |job| job["reason"] == "SiteLimit");
     let told = told["message"].to_string();
     assert!(told.contains("alpha: AssocMaxSubmitJobLimit: 2 of 2 jobs of"), "{told}");
