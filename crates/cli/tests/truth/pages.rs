@@ -122,6 +122,19 @@ fn pages_of(stage: &Stage, path: &str) -> String {
     all
 }
 
+/// Cost so far and at most, as a row has them.
+fn credits(cell: &str) -> (i64, Option<i64>) {
+    let Some((so_far, note)) = cell.split_once("<span") else {
+        assert_eq!(cell, "–");
+        return (0, None);
+    };
+    let at_most = match note.contains("in all") {
+        true => Some(micro(so_far)),
+        false => between(note, "so far, ", " at most").map(micro),
+    };
+    (micro(so_far), at_most)
+}
+
 /// The list of all jobs, by different orders.
 fn lists(stage: &Stage, all: &All) {
     let text = pages_of(stage, "/jobs?show=all&sort=start&arrays=each");
@@ -129,12 +142,7 @@ fn lists(stage: &Stage, all: &All) {
         let row = row(&text, *number);
         row_says(row, job, status);
         let cell = between(row, "data-label=\"Credits\">", "</td>").unwrap();
-        let (so_far, note) = cell.split_once("<span").unwrap();
-        let at_most = match note.contains("in all") {
-            true => Some(micro(so_far)),
-            false => between(note, "so far, ", " at most").map(micro),
-        };
-        assert_eq!((micro(so_far), at_most), (status.so_far, status.at_most), "{row}");
+        assert_eq!(credits(cell), (status.so_far, status.at_most), "{row}");
     }
     // In the order of what the rows show.
     let numbers = text
