@@ -66,16 +66,15 @@ impl Accounting {
     }
 
     fn start_database(&mut self, user: &str) {
-        let data = format!("--datadir={}", self.path().join("data").display());
-        let mut command = daemon("mariadb-install-db");
-        command.args(["--no-defaults", &data, "--skip-test-db"]);
-        command.arg("--auth-root-authentication-method=normal").arg(format!("--user={user}"));
-        // As below: several are made at the same time, and the kernel's requests are few.
-        command.args(["--innodb-use-native-aio=0", "--innodb-buffer-pool-size=16M"]);
-        let made = command.output().unwrap_or_else(|error| panic!("{MISSING}: {error}"));
-        let (code, said) = (made.status, String::from_utf8_lossy(&made.stdout));
-        let wrong = String::from_utf8_lossy(&made.stderr);
-        assert!(code.success(), "mariadb-install-db: {code}\n{said}\n{wrong}");
+        let folder = self.path().join("data");
+        let data = format!("--datadir={}", folder.display());
+        // Beside others of its kind it has ended with code 1 and no word: then it is tried once more.
+        make_database(&data, user)
+            .or_else(|_| {
+                let _ = std::fs::remove_dir_all(&folder);
+                make_database(&data, user)
+            })
+            .unwrap_or_else(|wrong| panic!("{wrong}"));
         let socket = format!("--socket={}", self.socket().display());
         let pid = format!("--pid-file={}", self.path().join("db.pid").display());
         let log = format!("--log-error={}", self.path().join("db.log").display());
@@ -100,6 +99,22 @@ impl Accounting {
     fn spawn(&mut self, command: &mut Command) {
         let child = command.spawn().unwrap_or_else(|error| panic!("{MISSING}: {error}"));
         self.daemons.insert(0, child);
+    }
+}
+
+/// An empty database in this folder.
+fn make_database(data: &str, user: &str) -> Result<(), String> {
+    let mut command = daemon("mariadb-install-db");
+    command.args(["--no-defaults", data, "--skip-test-db"]);
+    command.arg("--auth-root-authentication-method=normal").arg(format!("--user={user}"));
+    // Several are made at the same time, and the kernel's requests are few.
+    command.args(["--innodb-use-native-aio=0", "--innodb-buffer-pool-size=16M"]);
+    let made = command.output().unwrap_or_else(|error| panic!("{MISSING}: {error}"));
+    let (code, said) = (made.status, String::from_utf8_lossy(&made.stdout));
+    let wrong = String::from_utf8_lossy(&made.stderr);
+    match code.success() {
+        true => Ok(()),
+        false => Err(format!("mariadb-install-db: {code}\n{said}\n{wrong}")),
     }
 }
 
