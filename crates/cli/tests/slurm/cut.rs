@@ -13,7 +13,7 @@ use super::promise::{
 };
 
 /// Stands for Slurm's commands. A file `cut` beside it cuts the connection; `before-NAME` cuts it
-/// when this command comes, `after-NAME` when it is done and has not answered.
+/// when this command comes, `after-NAME` when it is done, with the options in it, and has not answered.
 const WIRE: &str = r#"#!/bin/sh
 here=${0%/*} name=${0##*/}
 cut() { echo "$name: error: Unable to contact slurm controller (connect failure)" >&2; exit 1; }
@@ -21,7 +21,7 @@ cut() { echo "$name: error: Unable to contact slurm controller (connect failure)
 if [ -e "$here/before-$name" ]; then mv "$here/before-$name" "$here/cut"; cut; fi
 export PATH='WHOLE'
 if [ -e "$here/after-$name" ]; then
-    "$name" "$@" >/dev/null
+    "$name" $(cat "$here/after-$name") "$@" >/dev/null
     mv "$here/after-$name" "$here/cut"
     cut
 fi
@@ -48,7 +48,12 @@ impl Wire {
 
     /// Cuts it at this step: `before-NAME`, `after-NAME`, or `cut` for now.
     fn at(&self, step: &str) {
-        std::fs::write(self.0.join(step), "").unwrap();
+        self.at_with(step, "");
+    }
+
+    /// At `after-NAME`, whose command gets this option.
+    fn at_with(&self, step: &str, option: &str) {
+        std::fs::write(self.0.join(step), option).unwrap();
     }
 
     fn is_cut(&self) -> bool {
@@ -125,7 +130,8 @@ fn a_site_is_cut_off_when_a_part_is_taken_back() {
     let asked = words(&market, 4, "wide", (1, 10));
     let (id, _) = quote(&market, &asked);
     let job = accept(&market, &asked, &id);
-    wire.at("after-sbatch");
+    // Slurm does not begin it: else the market may learn of that from the task itself.
+    wire.at_with("after-sbatch", "--hold");
     wire.until_cut(&market, "after-sbatch");
     market.until("the breach is stated", || outcome(&market.job(job)) == "breached");
     market.until("beta's nodes are given back", || market.pool("beta")["ours"] == 0);

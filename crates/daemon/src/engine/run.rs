@@ -48,7 +48,7 @@ pub(super) struct Loop<C> {
     pub(super) hold: Option<Box<dyn LeaseHold>>,
     /// Submissions that wait for their turns.
     pub(super) large: Large,
-    /// Orders sent to sites, and when.
+    /// Orders sent to sites, and until when they are not sent again.
     pub(super) told: BTreeMap<(Tag, Act), Instant>,
     /// By site: the reservations sent to it, and when.
     pub(super) asides: BTreeMap<usize, (Vec<Aside>, Instant)>,
@@ -166,8 +166,8 @@ impl<C: Codec> Loop<C> {
                     sound &= step(live, Input::Asked { actor, ask: *ask }, Some(reply));
                 }
                 Message::Input(input) => {
-                    if let Input::Answered { tag, act, .. } = &*input {
-                        self.told.remove(&(tag.clone(), *act));
+                    if let Input::Answered { tag, act, answer } = &*input {
+                        heard_answer(&mut self.told, (tag.clone(), *act), answer.is_ok());
                     }
                     let input = in_time(live.state(), at, *input);
                     sound &= step(live, input, None);
@@ -306,8 +306,8 @@ impl<C: Codec> Loop<C> {
     fn instruct(&mut self) {
         let Some(live) = self.live.as_ref().filter(|_| self.lease.holds()) else { return };
         let now = Instant::now();
-        let patience = self.base.timing.patience;
-        self.told.retain(|_, when| now.duration_since(*when) < patience);
+        let again = now + self.base.timing.patience;
+        self.told.retain(|_, again| now < *again);
         let told = |tag: &Tag, act| self.told.contains_key(&(tag.clone(), act));
         let mut by_site = BTreeMap::<usize, Vec<_>>::new();
         let is_read_only = self.unwritten.is_some();
@@ -317,7 +317,7 @@ impl<C: Codec> Loop<C> {
             by_site.entry(order.site.0 as usize).or_default().push(order);
         }
         for (site, orders) in by_site {
-            self.told.extend(orders.iter().map(|it| ((it.tag.clone(), it.act), now)));
+            self.told.extend(orders.iter().map(|it| ((it.tag.clone(), it.act), again)));
             if let Some(worker) = self.workers.get(site) {
                 worker.tell(orders);
             }
@@ -369,6 +369,15 @@ impl<C: Codec> Loop<C> {
         let Some(live) = &mut self.live else { return };
         let touched = live.take_touched();
         self.journal.keep(live.state(), &touched);
+    }
+}
+
+/// An order that failed and is still wanted is sent again, but not at once: a site that cannot be
+/// reached would get it hundreds of times a second.
+fn heard_answer(told: &mut BTreeMap<(Tag, Act), Instant>, order: (Tag, Act), is_done: bool) {
+    match is_done {
+        true => drop(told.remove(&order)),
+        false => drop(told.insert(order, Instant::now() + AGAIN)),
     }
 }
 
