@@ -53,7 +53,7 @@ fn running() -> Seen {
     Seen::Running { since: now(), nodes: vec!["n1".to_owned()] }
 }
 
-/// How it behaves, the tasks that it has, and calls in vain.
+/// How it behaves, the tasks that it has, and failed calls.
 type Known = (Mood, BTreeMap<Tag, Seen>, usize);
 
 /// A site that a test drives, and its tasks.
@@ -104,7 +104,7 @@ impl Cluster {
         self.0.0.lock().unwrap().1.len()
     }
 
-    fn calls_in_vain(&self) -> usize {
+    fn failed_calls(&self) -> usize {
         self.0.0.lock().unwrap().2
     }
 
@@ -388,10 +388,10 @@ fn what_ran_at_a_lost_site_is_found_and_settled_also_after_a_restart() {
 #[test]
 fn a_site_that_cannot_be_reached_is_not_asked_without_a_pause() {
     let market = loses_its_second_site(Mood::Gone, SiteState::Lost);
-    let (began, before) = (Instant::now(), market.sites[1].calls_in_vain());
+    let (began, before) = (Instant::now(), market.sites[1].failed_calls());
     are_given_back(&market);
     let seconds = usize::try_from(began.elapsed().as_secs()).unwrap() + 1;
-    let calls = market.sites[1].calls_in_vain() - before;
+    let calls = market.sites[1].failed_calls() - before;
     assert!(calls <= 30 * seconds, "{calls} calls in {seconds} s");
     market.stop();
 }
