@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # All tests, in three rows beside each other, since those of clusters mostly wait: the managers of
-# this machine; another version of Slurm (NEWER_SLURM), then the fuzz targets and the packages; all others. WHAT:
-# packages and features; THREADS: tests at a time in each row. What a row prints is shown when it has
-# ended; the last lines say what failed, and what passed only when it was run again (`twice.sh`).
-# Nothing stops at a failure.
+# this machine; another version of Slurm (NEWER_SLURM), then the fuzz targets and the packages; all
+# others. WHAT: packages and features; THREADS: tests at a time in each row. What a row prints is
+# shown when it has ended; the last lines say what failed, and what passed only when it was run again
+# (`twice.sh`). Nothing stops at a failure.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
