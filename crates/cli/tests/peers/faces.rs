@@ -175,6 +175,8 @@ fn the_doubt_is_ended(a: &mut Market) {
     let lost = job(a);
     assert!(lost["state"] == "NODE_FAIL" && lost["paid"] == 0, "{lost}");
     assert!(lost["history"].to_string().contains("lost at its peer, says admin"), "{lost}");
+    let (_, why) = a.command(&["explain", "1"]);
+    assert!(why.contains("b lost it, or how it ended there is unknown"), "{why}");
     let (_, audit) = a.command(&["audit"]);
     assert!(audit.contains("job 1 at a peer settled as lost"), "{audit}");
     a.kill();

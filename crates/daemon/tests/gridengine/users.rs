@@ -99,10 +99,10 @@ fn as_root(name: &str) {
     );
 }
 
-/// Nothing says how to become another account: the doctor and the market know that before any job is
-/// sent, so that none is refused again and again.
+/// Nothing says how to become another account: the market knows that before any job is sent, so that
+/// none is refused again and again.
 #[test]
-fn without_a_command_for_users_other_accounts_are_known_to_have_no_way() {
+fn without_a_command_for_users_only_our_own_account_runs_jobs() {
     let mut bench = GridBench::with(|settings| settings.cluster.accounts = Accounts::Same);
     let limits = bench.site().survey().unwrap().limits.unwrap();
     let why = limits.account("grid", "ana").unwrap_err();
@@ -113,9 +113,14 @@ fn without_a_command_for_users_other_accounts_are_known_to_have_no_way() {
     order.user = "ana".to_owned();
     let told = bench.site().submit(&order).unwrap_err();
     assert!(matches!(&told, SiteError::Refused(why) if why.contains("user_command")), "{told:?}");
+}
+
+#[test]
+fn the_doctor_says_that_there_is_no_command_for_users() {
+    let mut bench = GridBench::with(|settings| settings.cluster.accounts = Accounts::Same);
     let all = bench.site().doctor();
     let said = all.iter().find(|one| one.what == "users have accounts").unwrap();
     assert_eq!(said.verdict, Verdict::Warning, "{said:?}");
-    assert!(said.found.contains(&format!("run as {own:?}")), "{said:?}");
-    assert!(said.remedy.contains("`user_command`"), "{said:?}");
+    assert!(said.found.contains("no `user_command`"), "{said:?}");
+    assert!(said.remedy.contains("sudo"), "{said:?}");
 }
