@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 patience.heard();
                 std::thread::sleep(PAUSE);
             }
-            // Nobody reads any more.
+            // The reader of what is printed has gone.
             Err(failure) if failure.problems.is_empty() => return Err(failure),
             Err(failure) => patience.pause(failure)?,
         }
