@@ -94,14 +94,14 @@ impl Market {
     /// The bytes at `path`, and their place in a file, if it is a part of one: where they begin, and
     /// how long the file was. Where the market is busy, it is asked again, for as long as an answer may
     /// take.
-    pub(crate) fn part(&self, path: &str) -> Result<(Vec<u8>, Option<(u64, u64)>), Failure> {
+    pub(crate) fn part(&self, path: &str) -> Result<ApiResponse, Failure> {
         let question = question(Method::GET, path, None);
         let begun = Instant::now();
         loop {
             let answer = self.put_question(&question).map_err(|silence| silence.failure)?;
             let left = self.found.timeout.saturating_sub(begun.elapsed());
             match (answer.status, wait_of(&answer, left)) {
-                (200..=299, _) => return Ok((answer.body, answer.place)),
+                (200..=299, _) => return Ok(answer),
                 (429, Some(wait)) => std::thread::sleep(wait),
                 _ => return Err(refusal(&answer)),
             }

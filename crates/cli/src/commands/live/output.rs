@@ -94,15 +94,15 @@ fn pieces(market: &Market, args: &Args, next: &mut Option<u64>) -> Result<(), Fa
             Some(next) => format!("bytes={PIECE}&from={next}"),
             None => format!("bytes={}", args.bytes),
         };
-        let (bytes, place) = market.part(&format!("/v1/jobs/{}/output?{part}", args.job))?;
+        let answer = market.part(&format!("/v1/jobs/{}/output?{part}", args.job))?;
         let older = "the market is of an earlier release: it does not say where the bytes begin";
-        let (from, size) = place.ok_or_else(|| Failure::usage(older.to_owned()))?;
-        print_bytes(&bytes)?;
+        let (from, size) = answer.place.ok_or_else(|| Failure::usage(older.to_owned()))?;
+        print_bytes(&answer.body)?;
         // A file that became shorter was begun again.
         let is_other = next.is_some_and(|next| from < next);
-        let end = if is_other { 0 } else { from.saturating_add(bytes.len() as u64) };
+        let end = if is_other { 0 } else { from.saturating_add(answer.body.len() as u64) };
         *next = Some(end);
-        if bytes.is_empty() || end >= size {
+        if answer.body.is_empty() || end >= size {
             return Ok(());
         }
     }
@@ -112,7 +112,7 @@ fn pieces(market: &Market, args: &Args, next: &mut Option<u64>) -> Result<(), Fa
 /// the job and is on this machine, from the file.
 pub(super) fn tail(market: &Market, job: u64, max: u64) -> Result<Vec<u8>, Failure> {
     let failure = match market.part(&format!("/v1/jobs/{job}/output?bytes={max}")) {
-        Ok((bytes, _)) => return Ok(bytes),
+        Ok(answer) => return Ok(answer.body),
         Err(failure) => failure,
     };
     let is_asked = failure.exit == Exit::Negative && market.is_here();
