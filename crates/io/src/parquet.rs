@@ -12,9 +12,9 @@ mod reader;
 mod writer;
 
 #[cfg(not(feature = "parquet"))]
-pub use absent::{Reader, Writer};
+pub use absent::{Reader, Writer, is_caught};
 #[cfg(feature = "parquet")]
-pub use reader::Reader;
+pub use reader::{Reader, is_caught};
 #[cfg(feature = "parquet")]
 pub use writer::Writer;
 

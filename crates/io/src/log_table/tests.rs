@@ -163,4 +163,5 @@ fn damaged_tables_are_refused_without_a_panic() {
         refused += usize::from(read(&bytes).is_err());
     }
     assert!(refused > 1_000, "{refused}");
+    assert!(!crate::parquet::is_caught());
 }

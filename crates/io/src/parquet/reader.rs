@@ -186,9 +186,21 @@ impl Reader {
     }
 }
 
+thread_local! {
+    static ASKING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Whether a panic on this thread is the `parquet` crate's word for a damaged file, and is caught.
+pub fn is_caught() -> bool {
+    ASKING.get()
+}
+
 /// What the crate answers. It takes some damage of a file for a mistake of its caller, and panics.
 fn sound<T>(ask: impl FnOnce() -> Result<T>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(ask)) {
+    ASKING.set(true);
+    let answer = catch_unwind(AssertUnwindSafe(ask));
+    ASKING.set(false);
+    match answer {
         Ok(answer) => answer.map_err(|error| error.to_string()),
         Err(_) => Err("its description contradicts itself".to_owned()),
     }

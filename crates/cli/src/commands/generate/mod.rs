@@ -10,11 +10,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-
-use crate::exit::{Exit, Failure, Outcome};
 use tradewind_io::log_table;
 use tradewind_io::swf::{self, Log};
 
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::report::Report;
 
