@@ -11,7 +11,7 @@ use tradewind_swf::{Header, Log, Record, write_header};
 
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::input::{Input, MAX_BYTES};
-use crate::parquet::{Cell, Cells, ColumnHead, ColumnKind, MAGIC, Reader, Writer};
+use crate::parquet::{Cells, ColumnHead, ColumnKind, MAGIC, Reader, TableCell, Writer};
 
 const FIELDS: usize = 18;
 
@@ -169,31 +169,32 @@ impl LogText {
         Ok(true)
     }
 
-    fn push(&mut self, field: usize, columns: &[Vec<Cell>], row: usize) {
-        let cell = |at: usize| columns.get(at).and_then(|it| it.get(row)).unwrap_or(&Cell::Nothing);
+    fn push(&mut self, field: usize, columns: &[Vec<TableCell>], row: usize) {
+        let cell =
+            |at: usize| columns.get(at).and_then(|it| it.get(row)).unwrap_or(&TableCell::Nothing);
         match self.fields[field] {
             FieldSource::Missing => self.push_whole(-1),
             FieldSource::RowNumber => self.push_whole(self.rows.cast_signed()),
             FieldSource::Difference(later, earlier) => match (cell(later), cell(earlier)) {
-                (Cell::Whole(later), Cell::Whole(earlier)) => {
+                (TableCell::Whole(later), TableCell::Whole(earlier)) => {
                     self.push_whole(later.saturating_sub(*earlier).max(-1));
                 }
-                (Cell::Float(later), Cell::Float(earlier)) => {
+                (TableCell::Float(later), TableCell::Float(earlier)) => {
                     self.push_float((later - earlier).max(-1.0));
                 }
-                (later @ Cell::Text(_), _) => self.push_cell(field, later),
+                (later @ TableCell::Text(_), _) => self.push_cell(field, later),
                 _ => self.push_whole(-1),
             },
             FieldSource::Column(at) => self.push_cell(field, cell(at)),
         }
     }
 
-    fn push_cell(&mut self, field: usize, cell: &Cell) {
+    fn push_cell(&mut self, field: usize, cell: &TableCell) {
         match cell {
-            Cell::Nothing => self.push_whole(-1),
-            Cell::Whole(number) => self.push_whole(*number),
-            Cell::Float(number) => self.push_float(*number),
-            Cell::Text(text) => self.push_text(field, text),
+            TableCell::Nothing => self.push_whole(-1),
+            TableCell::Whole(number) => self.push_whole(*number),
+            TableCell::Float(number) => self.push_float(*number),
+            TableCell::Text(text) => self.push_text(field, text),
         }
     }
 

@@ -12,7 +12,7 @@ mod reader;
 mod writer;
 
 #[cfg(not(feature = "parquet"))]
-pub use absent::{Reader, Writer, is_caught};
+pub use absent::{AbsentReader as Reader, AbsentWriter as Writer, is_caught};
 #[cfg(feature = "parquet")]
 pub use reader::{Reader, is_caught};
 #[cfg(feature = "parquet")]
@@ -23,7 +23,7 @@ pub const MAGIC: &[u8] = b"PAR1";
 
 /// A cell of a table that is read.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
+pub enum TableCell {
     /// None: what Parquet calls null.
     Nothing,
     /// A whole number; of a moment, seconds since 1970.

@@ -6,11 +6,9 @@ use std::path::Path;
 use super::modules::{Module, Modules};
 
 /// Names that stand for more than one type of a crate, and why. This list may only become shorter.
-const KNOWN: [(&str, &str); 2] = [
+const KNOWN: [(&str, &str); 1] = [
     // The arguments of the command that the module is; clap's derive asks for a type for each.
     ("cli", "Args"),
-    // The feature `parquet` decides which of the two is compiled.
-    ("io", "Writer"),
 ];
 
 /// The name that a line declares, if it declares a type. Types of traits are no declarations.

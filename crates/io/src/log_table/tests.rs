@@ -35,7 +35,7 @@ fn a_log_as_a_table_is_the_same_log() {
 }
 
 #[test]
-fn a_long_log_comes_in_pieces() {
+fn a_long_log_is_read_in_pieces() {
     let line = |at: i64| format!("{at} {at} 1 30 4 -1 -1 4 60 -1 1 {} 1 1 1 1 -1 -1\n", at % 9);
     let log = log(&format!("; MaxProcs: 64\n{}", (1..150_000).map(line).collect::<String>()));
     let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::marker::PhantomData;
 
-use super::{Cell, Cells, ColumnHead};
+use super::{Cells, ColumnHead, TableCell};
 
 const ABSENT: &str = "this program was built without Parquet";
 
@@ -15,14 +15,14 @@ pub fn is_caught() -> bool {
 
 /// A Parquet file that cannot be read.
 #[derive(Debug)]
-pub struct Reader(());
+pub struct AbsentReader(());
 
-impl Reader {
+impl AbsentReader {
     /// No file.
     ///
     /// # Errors
     /// Always: the program was built without Parquet.
-    pub fn of_file(_: File) -> Result<Reader, String> {
+    pub fn of_file(_: File) -> Result<AbsentReader, String> {
         Err(ABSENT.to_owned())
     }
 
@@ -30,7 +30,7 @@ impl Reader {
     ///
     /// # Errors
     /// Always: the program was built without Parquet.
-    pub fn of_bytes(_: &[u8]) -> Result<Reader, String> {
+    pub fn of_bytes(_: &[u8]) -> Result<AbsentReader, String> {
         Err(ABSENT.to_owned())
     }
 
@@ -56,21 +56,21 @@ impl Reader {
     ///
     /// # Errors
     /// None.
-    pub fn next_rows(&mut self) -> Result<Option<Vec<Vec<Cell>>>, String> {
+    pub fn next_rows(&mut self) -> Result<Option<Vec<Vec<TableCell>>>, String> {
         Ok(None)
     }
 }
 
 /// A Parquet file that cannot be written.
 #[derive(Debug)]
-pub struct Writer<W: Write>(PhantomData<W>);
+pub struct AbsentWriter<W: Write>(PhantomData<W>);
 
-impl<W: Write + Send> Writer<W> {
+impl<W: Write + Send> AbsentWriter<W> {
     /// No file.
     ///
     /// # Errors
     /// Always: the program was built without Parquet.
-    pub fn new(_: W, _: &'static [ColumnHead]) -> io::Result<Writer<W>> {
+    pub fn new(_: W, _: &'static [ColumnHead]) -> io::Result<AbsentWriter<W>> {
         let why = format!("{ABSENT}: ask for CSV, or build it with `cargo build --release`");
         Err(io::Error::new(io::ErrorKind::Unsupported, why))
     }

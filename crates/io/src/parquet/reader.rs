@@ -18,21 +18,21 @@ use super::Cell;
 const ROWS: usize = 8_192;
 
 /// The bytes of a file. Ranges that lie outside are errors before any memory is taken for them.
-enum Source {
+enum TableBytes {
     File(File, u64),
     Memory(Bytes),
 }
 
-impl Length for Source {
+impl Length for TableBytes {
     fn len(&self) -> u64 {
         match self {
-            Source::File(_, size) => *size,
-            Source::Memory(bytes) => bytes.len() as u64,
+            TableBytes::File(_, size) => *size,
+            TableBytes::Memory(bytes) => bytes.len() as u64,
         }
     }
 }
 
-impl ChunkReader for Source {
+impl ChunkReader for TableBytes {
     type T = Box<dyn Read>;
 
     fn get_read(&self, start: u64) -> Result<Box<dyn Read>> {
@@ -40,19 +40,19 @@ impl ChunkReader for Source {
             return Err(outside());
         }
         match self {
-            Source::File(file, _) => {
+            TableBytes::File(file, _) => {
                 let mut file = file.try_clone()?;
                 file.seek(SeekFrom::Start(start))?;
                 Ok(Box::new(BufReader::new(file)))
             }
-            Source::Memory(bytes) => Ok(Box::new(bytes.slice(start as usize..).reader())),
+            TableBytes::Memory(bytes) => Ok(Box::new(bytes.slice(start as usize..).reader())),
         }
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         let end = start.checked_add(length as u64).filter(|end| *end <= self.len());
         let end = end.ok_or_else(outside)?;
-        if let Source::Memory(bytes) = self {
+        if let TableBytes::Memory(bytes) = self {
             return Ok(bytes.slice(start as usize..end as usize));
         }
         let mut bytes = Vec::with_capacity(length);
@@ -70,7 +70,7 @@ fn outside() -> ParquetError {
 
 /// A Parquet file that is read row group by row group. Memory: a page of each column that is read.
 pub struct Reader {
-    file: SerializedFileReader<Source>,
+    file: SerializedFileReader<TableBytes>,
     /// The next row group.
     group: usize,
     columns: Vec<ColumnReader>,
@@ -95,7 +95,7 @@ impl Reader {
     /// In words, here and below: it is no Parquet file, or it is damaged.
     pub fn of_file(file: File) -> Result<Reader, String> {
         let size = file.metadata().map_err(|error| error.to_string())?.len();
-        Reader::new(Source::File(file, size))
+        Reader::new(TableBytes::File(file, size))
     }
 
     /// Opens a file that is in memory.
@@ -103,10 +103,10 @@ impl Reader {
     /// # Errors
     /// See [`Reader::of_file`].
     pub fn of_bytes(bytes: &[u8]) -> Result<Reader, String> {
-        Reader::new(Source::Memory(Bytes::copy_from_slice(bytes)))
+        Reader::new(TableBytes::Memory(Bytes::copy_from_slice(bytes)))
     }
 
-    fn new(source: Source) -> Result<Reader, String> {
+    fn new(source: TableBytes) -> Result<Reader, String> {
         let file = sound(|| SerializedFileReader::new(source))?;
         Ok(Reader { file, group: 0, columns: Vec::new(), left: 0, wanted: Vec::new() })
     }
@@ -152,7 +152,7 @@ impl Reader {
     ///
     /// # Errors
     /// See [`Reader::of_file`].
-    pub fn next_rows(&mut self) -> Result<Option<Vec<Vec<Cell>>>, String> {
+    pub fn next_rows(&mut self) -> Result<Option<Vec<Vec<TableCell>>>, String> {
         while self.left == 0 {
             if !sound(|| self.next_group())? {
                 return Ok(None);
@@ -223,20 +223,24 @@ fn per_second(unit: &TimeUnit) -> i64 {
 }
 
 /// The next cells of a column.
-fn cells(column: &mut ColumnReader, wanted: WantedColumn, rows: usize) -> Result<Vec<Cell>> {
+fn cells(column: &mut ColumnReader, wanted: WantedColumn, rows: usize) -> Result<Vec<TableCell>> {
     let WantedColumn { full, per_second, .. } = wanted;
-    let whole = |it: i64| Cell::Whole(per_second.map_or(it, |units| it.div_euclid(units)));
+    let whole = |it: i64| TableCell::Whole(per_second.map_or(it, |units| it.div_euclid(units)));
     match column {
         ColumnReader::Int64ColumnReader(of) => batch(of, (rows, full), whole),
         ColumnReader::Int32ColumnReader(of) => batch(of, (rows, full), |it| whole(it.into())),
-        ColumnReader::BoolColumnReader(of) => batch(of, (rows, full), |it| Cell::Whole(it.into())),
-        ColumnReader::DoubleColumnReader(of) => batch(of, (rows, full), Cell::Float),
-        ColumnReader::FloatColumnReader(of) => batch(of, (rows, full), |it| Cell::Float(it.into())),
+        ColumnReader::BoolColumnReader(of) => {
+            batch(of, (rows, full), |it| TableCell::Whole(it.into()))
+        }
+        ColumnReader::DoubleColumnReader(of) => batch(of, (rows, full), TableCell::Float),
+        ColumnReader::FloatColumnReader(of) => {
+            batch(of, (rows, full), |it| TableCell::Float(it.into()))
+        }
         ColumnReader::ByteArrayColumnReader(of) => {
-            batch(of, (rows, full), |it| Cell::Text(it.data().to_vec()))
+            batch(of, (rows, full), |it| TableCell::Text(it.data().to_vec()))
         }
         ColumnReader::Int96ColumnReader(of) => {
-            batch(of, (rows, full), |it| Cell::Whole(it.to_seconds()))
+            batch(of, (rows, full), |it| TableCell::Whole(it.to_seconds()))
         }
         ColumnReader::FixedLenByteArrayColumnReader(_) => {
             Err(ParquetError::General("a column of bytes of one length".to_owned()))
@@ -247,8 +251,8 @@ fn cells(column: &mut ColumnReader, wanted: WantedColumn, rows: usize) -> Result
 fn batch<T: DataType>(
     of: &mut ColumnReaderImpl<T>,
     (rows, full): (usize, i16),
-    cell: impl Fn(T::T) -> Cell,
-) -> Result<Vec<Cell>> {
+    cell: impl Fn(T::T) -> TableCell,
+) -> Result<Vec<TableCell>> {
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     let mut read = 0;
     while read < rows {
@@ -264,8 +268,8 @@ fn batch<T: DataType>(
         return Ok(values.map(cell).collect());
     }
     let one = |level: i16| match level == full {
-        true => values.next().map_or(Cell::Nothing, &cell),
-        false => Cell::Nothing,
+        true => values.next().map_or(TableCell::Nothing, &cell),
+        false => TableCell::Nothing,
     };
     Ok(levels.into_iter().map(one).collect())
 }
