@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-failovers test-packages packages-release test-slurm test-systemd test-quick test-older test-long test-evalys test-python test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast bench-stores docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-failovers test-packages packages-release test-slurm test-systemd test-quick test-older test-long test-evalys test-python test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-restart bench-forecast bench-stores docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -164,6 +164,11 @@ bench-stores: build
 # measures some rows only.
 bench-fairness: build
 	$(CARGO) run --release -p tradewind --example fairness -- target/release/tradewind $(ROWS)
+
+# How long a restart takes and how much memory it needs with 20,000 and 100,000 jobs in the queue, a
+# few minutes; JOBS="1000" for less.
+bench-restart: build
+	./scripts/restart-table.sh target/release/tradewind $(JOBS)
 
 # Forecasts of starts on real Slurm, ours and Slurm's own, beside what came: an hour.
 bench-forecast: build

@@ -39,6 +39,9 @@ journal)
     ;;
 commands)
     with '\x00' fuzz/seeds/people.csv
+    with '\x04' fuzz/seeds/prices.toml
+    with '\x05' fuzz/seeds/jobs.csv
+    with '\x06' fuzz/seeds/sinfo.txt
     lines fuzz/seeds/commands.txt
     ;;
 peers)

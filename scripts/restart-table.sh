@@ -41,7 +41,7 @@ memory() {
 submit() {
     curl -s -f -o "$folder/answer" "$url/v1/jobs" \
         -H "Authorization: Bearer $(cat "$state/admin.token")" \
-        -H 'Content-Type: application/json' -d '{"name": "sweep", "command": ["sleep", "100000"],
+        -H 'Content-Type: application/json' -d '{"name": "sweep", "command": ["sh", "-c", "while test -e '"$folder"'/market.toml; do sleep 1; done"],
             "nodes": 1, "time": 100000, "array": "0-999",
             "environment": {"LANG": "C", "PATH": "/usr/bin"}}'
 }

@@ -43,7 +43,7 @@ for version in "${versions[@]}"; do
     [ "$version" = "$here" ] ||
         without=(--skip tools_for_slurm --skip snakemake --skip two_daemons_and_two_clusters)
     for suite in "${suites[@]}"; do
-        run "$version" env RUST_TEST_THREADS="${THREADS:-3}" "$PWD/$suite" \
+        run "$version" env RUST_TEST_THREADS="${THREADS:-3}" "$PWD/scripts/twice.sh" "$PWD/$suite" \
             "${without[@]}" "${options[@]}" || failed=yes
     done
     if [ -n "$failed" ]; then

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # All tests, in three rows beside each other, since those of clusters mostly wait: the managers of
-# this machine; another version of Slurm (NEWER_SLURM), and then the fuzz targets; all others. WHAT:
-# packages and features; THREADS: tests at a time in each row. What a row prints is shown when it has
-# ended; the last lines say what failed. Nothing stops at a failure.
+# this machine; another version of Slurm (NEWER_SLURM), then the fuzz targets and the packages; all
+# others. WHAT: packages and features; THREADS: tests at a time in each row. What a row prints is
+# shown when it has ended; the last lines say what failed, and what passed only when it was run again
+# (`twice.sh`). Nothing stops at a failure.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
@@ -11,6 +12,8 @@ mkdir -p "$out"
 rm -f "$out"/*.failed
 read -ra what <<<"$WHAT"
 export WHAT PROPTEST_RNG_SEED=${SEED:-1} RUST_TEST_THREADS=${THREADS:-3}
+host=$(rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
+export "CARGO_TARGET_${host}_RUNNER=$PWD/scripts/twice.sh"
 
 "$cargo" test "${what[@]}" --no-run || exit 1
 
@@ -43,6 +46,8 @@ newer() {
     part newer "Slurm $NEWER_SLURM (75: it cannot be made here)" scripts/test-slurm.sh "$NEWER_SLURM"
     # Fuzz targets run for a time, and not for so much work: beside others they cost little.
     part newer fuzz-parsers scripts/fuzz-parsers.sh
+    part newer test-python scripts/test-python.sh
+    part newer test-packages scripts/test-packages.sh
 }
 
 rest() {
@@ -53,7 +58,7 @@ rest() {
     part rest "units and integration" \
         "$cargo" test "${what[@]}" --no-fail-fast --lib --bins "${tests[@]}"
     part rest "examples in docs" "$cargo" test "${what[@]}" --no-fail-fast --doc
-    for it in evalys fuzz test-python test-packages; do
+    for it in evalys fuzz; do
         part rest "$it" "scripts/$it.sh"
     done
 }
@@ -75,5 +80,6 @@ for row in "${rows[@]}"; do
     echo "== $row"
     cat "$out/$row.log"
 done
+grep -ah '^FLAKY: ' "$out"/*.log
 cat "$out"/*.failed 2>/dev/null | sed 's/^/FAILED: /'
 ! ls "$out"/*.failed >/dev/null 2>&1

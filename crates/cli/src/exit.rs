@@ -10,6 +10,9 @@ pub(crate) type Outcome = Result<Exit, Failure>;
 /// A panic is a bug of ours: says so in short, and exits with 70.
 pub(crate) fn install_bug_notice() {
     std::panic::set_hook(Box::new(|panic| {
+        if tradewind_io::parquet::is_caught() {
+            return;
+        }
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
         let payload = panic.payload();
         let what = payload

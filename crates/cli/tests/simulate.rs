@@ -441,3 +441,22 @@ fn factors_of_queues_and_users_are_in_bids_and_asks() {
     let (twice, same) = trades("", &users, "urgent");
     assert!((twice - 2.0 * bid).abs() < 1e-5 && same == ask, "{twice} {bid}");
 }
+
+#[test]
+fn a_table_whose_damage_the_reader_panics_at_is_an_error_like_any_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("log.parquet");
+    let program = || Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    program().args(["generate", "from", LOG, "-o"]).arg(&table).assert().success();
+    let mut bytes = std::fs::read(&table).unwrap();
+    // The head of a page of 200 plain values, as Thrift writes it: now they refer to a dictionary,
+    // which is not there.
+    let head = [0x2c, 0x15, 0x90, 0x03, 0x15, 0x00, 0x15, 0x06, 0x15, 0x06];
+    let at = bytes.windows(head.len()).position(|it| it == head).unwrap();
+    bytes[at + 5] = 0x10;
+    std::fs::write(&table, bytes).unwrap();
+    let told = program().args(["generate", "from"]).arg(&table).assert().code(3);
+    let told = String::from_utf8(told.get_output().stderr.clone()).unwrap();
+    assert!(told.contains("log.parquet: a Parquet file that cannot be read: its descr"), "{told}");
+    assert!(!told.contains("bug"), "{told}");
+}

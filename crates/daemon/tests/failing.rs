@@ -53,8 +53,8 @@ fn running() -> Seen {
     Seen::Running { since: now(), nodes: vec!["n1".to_owned()] }
 }
 
-/// How it behaves, and the tasks that it has.
-type Known = (Mood, BTreeMap<Tag, Seen>);
+/// How it behaves, the tasks that it has, and failed calls.
+type Known = (Mood, BTreeMap<Tag, Seen>, usize);
 
 /// A site that a test drives, and its tasks.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ fn now() -> Time {
 
 impl Cluster {
     fn new(mood: Mood) -> Cluster {
-        Cluster(Arc::new((Mutex::new((mood, BTreeMap::new())), Condvar::new())))
+        Cluster(Arc::new((Mutex::new((mood, BTreeMap::new(), 0)), Condvar::new())))
     }
 
     fn be(&self, mood: Mood) {
@@ -83,7 +83,10 @@ impl Cluster {
         let locked = self.0.0.lock().unwrap();
         let mut locked = self.0.1.wait_while(locked, |it| hangs.contains(&it.0)).unwrap();
         match locked.0 {
-            Mood::Gone => Err(SiteError::Away("connect: Connection timed out".to_owned())),
+            Mood::Gone => {
+                locked.2 += 1;
+                Err(SiteError::Away("connect: Connection timed out".to_owned()))
+            }
             _ => Ok(work(&mut locked.1)),
         }
     }
@@ -99,6 +102,10 @@ impl Cluster {
 
     fn tasks(&self) -> usize {
         self.0.0.lock().unwrap().1.len()
+    }
+
+    fn failed_calls(&self) -> usize {
+        self.0.0.lock().unwrap().2
     }
 
     /// The task ends, whether the site answers or not.
@@ -375,6 +382,18 @@ fn what_ran_at_a_lost_site_is_found_and_settled_also_after_a_restart() {
         market.until("its nodes are free", |state| state.market.free() == 4);
         market.stop();
     }
+}
+
+/// Each order is given again every second, and it is surveyed 20 times a second.
+#[test]
+fn a_site_that_cannot_be_reached_is_not_asked_without_a_pause() {
+    let market = loses_its_second_site(Mood::Gone, SiteState::Lost);
+    let (began, before) = (Instant::now(), market.sites[1].failed_calls());
+    are_given_back(&market);
+    let seconds = usize::try_from(began.elapsed().as_secs()).unwrap() + 1;
+    let calls = market.sites[1].failed_calls() - before;
+    assert!(calls <= 30 * seconds, "{calls} calls in {seconds} s");
+    market.stop();
 }
 
 #[test]

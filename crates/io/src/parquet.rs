@@ -7,14 +7,34 @@
 #[cfg(not(feature = "parquet"))]
 mod absent;
 #[cfg(feature = "parquet")]
+mod reader;
+#[cfg(feature = "parquet")]
 mod writer;
 
 #[cfg(not(feature = "parquet"))]
-pub use absent::Writer;
+pub use absent::{Reader, Writer, is_caught};
+#[cfg(feature = "parquet")]
+pub use reader::{Reader, is_caught};
 #[cfg(feature = "parquet")]
 pub use writer::Writer;
 
-/// Whether the program can write Parquet: not if it was built without the feature `parquet`.
+/// The first bytes of a Parquet file.
+pub const MAGIC: &[u8] = b"PAR1";
+
+/// A cell of a table that is read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// None: what Parquet calls null.
+    Nothing,
+    /// A whole number; of a moment, seconds since 1970.
+    Whole(i64),
+    /// A binary float.
+    Float(f64),
+    /// Bytes that are mostly text.
+    Text(Vec<u8>),
+}
+
+/// Whether the program can read and write Parquet: not if it was built without the feature `parquet`.
 pub const HAS_PARQUET: bool = cfg!(feature = "parquet");
 
 /// What a column holds.

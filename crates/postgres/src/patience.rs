@@ -24,6 +24,8 @@ pub(crate) const LOOK: Duration = Duration::from_secs(5);
 pub(crate) const READ: Duration = limit(20);
 /// Adding rows. Longer than a disk stands still now and then: the market is read again after it.
 const ADD: Duration = limit(30);
+/// Closing a session: only that of an owner, which has a lock, is worth a wait.
+const CLOSE: Duration = Duration::from_secs(1);
 /// Taking the market over: migrations of large tables take their time, and so do large snapshots.
 const TAKE: Duration = Duration::from_secs(120);
 
@@ -147,6 +149,18 @@ impl PatientStore {
         let (store, last, done) = within((max, &self.name), &Hanging::default(), call)?;
         (self.store, self.last) = (Some(store), last);
         done
+    }
+}
+
+impl Drop for PatientStore {
+    /// A client that is dropped waits until its server closes the session, which one that is frozen
+    /// never does.
+    fn drop(&mut self) {
+        if let Some(store) = self.store.take() {
+            let close = move || Ok(drop(store));
+            // Its thread is left behind, and the server ends the session some time.
+            drop(within((CLOSE, &self.name), &Hanging::default(), close));
+        }
     }
 }
 

@@ -45,7 +45,7 @@ use crate::diagnostics::Diagnostics;
 use crate::input::Input;
 
 pub use header::{Header, STANDARD_KEYS};
-pub use records::{Records, records};
+pub use records::{Records, records, records_from};
 pub use result::{ReplayedJob, Rules, SwfOutcome, result};
 pub use sample::sample;
 pub use write::{write, write_header, write_record};

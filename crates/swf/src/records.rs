@@ -42,11 +42,24 @@ struct Piece {
 /// # Errors
 /// The file cannot be read, or something is wrong with its first piece.
 pub fn records(path: &str) -> Result<Records, Diagnostics> {
+    let file = path.to_owned();
+    records_from(path, move || Ok(input::open(&file)?.from))
+}
+
+/// The same for a log whose text `open` gives; diagnostics call it `name`. It is opened and read on a
+/// thread of its own.
+///
+/// # Errors
+/// Those of `open`, or something is wrong with the first piece.
+pub fn records_from(
+    name: &str,
+    open: impl FnOnce() -> Result<Box<dyn BufRead>, Diagnostics> + Send + 'static,
+) -> Result<Records, Diagnostics> {
     let (to, pieces) = sync_channel(AHEAD);
-    let path = path.to_owned();
+    let name = name.to_owned();
     std::thread::spawn(move || {
-        let wrong = match input::open(&path) {
-            Ok(mut stream) => read_all(&path, &mut *stream.from, &to),
+        let wrong = match open() {
+            Ok(mut from) => read_all(&name, &mut *from, &to),
             Err(wrong) => Some(wrong),
         };
         // A caller who wants no more is gone.

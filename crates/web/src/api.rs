@@ -91,7 +91,7 @@ pub trait Outputs: Debug + Send + Sync {
         permit: Permit,
     ) -> Result<Written, SiteError>;
 
-    /// The last bytes of the standard output of a job of `market` that went to a peer.
+    /// A part of what a job of `market` that went to a peer has written there.
     ///
     /// # Errors
     /// What the peer says.
@@ -100,9 +100,9 @@ pub trait Outputs: Debug + Send + Sync {
         _market: &str,
         peer: &str,
         _wanted: &StatusQuery,
-        _most: usize,
+        _part: Excerpt,
         _permit: Permit,
-    ) -> Result<Vec<u8>, SiteError> {
+    ) -> Result<Written, SiteError> {
         Err(SiteError::Away(format!("there is no way to {peer}")))
     }
 }

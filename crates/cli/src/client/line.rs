@@ -8,7 +8,7 @@ use ureq::Agent;
 use ureq::http::Method;
 
 use super::place::{Found, TokenSource, check};
-use super::transport::{self, ApiRequest};
+use super::transport::{self, ApiRequest, ApiResponse};
 use crate::exit::Failure;
 
 /// How long an answer may take.
@@ -68,14 +68,20 @@ impl MarketClient {
     /// # Errors
     /// Why there is none, for people.
     pub(crate) fn post(&self, path: &str, body: Vec<u8>) -> Result<(u16, Vec<u8>), String> {
+        self.send(path, body).map(|answer| (answer.status, answer.body))
+    }
+
+    /// The whole answer.
+    ///
+    /// # Errors
+    /// Why there is none, for people.
+    pub(crate) fn send(&self, path: &str, body: Vec<u8>) -> Result<ApiResponse, String> {
         let path = path.to_owned();
         let question = ApiRequest { method: Method::POST, path, body: Some(body), key: None };
-        match transport::ask_within(&self.agent, &self.found, &question, self.longest) {
-            Ok(answer) => Ok((answer.status, answer.body)),
-            Err(silence) => {
-                Err(silence.failure.problems.iter().map(|it| it.message.clone()).collect())
-            }
-        }
+        let answer = transport::ask_within(&self.agent, &self.found, &question, self.longest);
+        answer.map_err(|silence| {
+            silence.failure.problems.iter().map(|it| it.message.clone()).collect()
+        })
     }
 }
 

@@ -30,7 +30,8 @@ use place::Found;
 pub(crate) use place::MarketArgs;
 pub(crate) use place::TokenSource;
 use several::Silences;
-use transport::{ApiRequest, ApiResponse, Heard, NoResponse};
+pub(crate) use transport::ApiResponse;
+use transport::{ApiRequest, Heard, NoResponse};
 
 /// A daemon that is frozen takes requests and does not answer: so long one of several may take.
 const SOON: Duration = Duration::from_secs(5);
@@ -90,14 +91,20 @@ impl Market {
         self.ask(Method::GET, path, None)
     }
 
-    /// The bytes at `path`.
-    pub(crate) fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
+    /// The bytes at `path`, and their place in a file, if it is a part of one: where they begin, and
+    /// how long the file was. Where the market is busy, it is asked again, for as long as an answer may
+    /// take.
+    pub(crate) fn part(&self, path: &str) -> Result<ApiResponse, Failure> {
         let question = question(Method::GET, path, None);
-        let answer = self.put_question(&question);
-        let answer = answer.map_err(|silence| silence.failure)?;
-        match answer.status {
-            200..=299 => Ok(answer.body),
-            _ => Err(refusal(&answer)),
+        let begun = Instant::now();
+        loop {
+            let answer = self.put_question(&question).map_err(|silence| silence.failure)?;
+            let left = self.found.timeout.saturating_sub(begun.elapsed());
+            match (answer.status, wait_of(&answer, left)) {
+                (200..=299, _) => return Ok(answer),
+                (429, Some(wait)) => std::thread::sleep(wait),
+                _ => return Err(refusal(&answer)),
+            }
         }
     }
 
@@ -289,8 +296,7 @@ impl Market {
         let status = response.status().as_u16();
         if status != 200 {
             let body = response.body_mut().read_to_vec().unwrap_or_default();
-            let (expires, elsewhere, is_of_standby) = (None, None, false);
-            let answer = ApiResponse { status, body, expires, elsewhere, is_of_standby };
+            let answer = ApiResponse { status, body, ..ApiResponse::default() };
             return Err(refusal(&answer));
         }
         let mut lines = BufReader::new(response.into_body().into_reader()).lines();
@@ -432,13 +438,7 @@ mod tests {
     use super::*;
 
     fn answer(status: u16, body: &str) -> ApiResponse {
-        ApiResponse {
-            status,
-            body: body.as_bytes().to_vec(),
-            expires: None,
-            elsewhere: None,
-            is_of_standby: false,
-        }
+        ApiResponse { status, body: body.as_bytes().to_vec(), ..ApiResponse::default() }
     }
 
     #[test]

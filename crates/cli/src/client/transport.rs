@@ -36,16 +36,18 @@ pub(super) struct NoResponse {
 }
 
 /// An answer, good or not.
-#[derive(Debug, Clone)]
-pub(super) struct ApiResponse {
-    pub(super) status: u16,
-    pub(super) body: Vec<u8>,
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ApiResponse {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
     /// When the token expires, if the market says so.
     pub(super) expires: Option<i64>,
     /// Where to ask instead.
     pub(super) elsewhere: Option<String>,
     /// It is a standby's, and may be a moment old.
     pub(super) is_of_standby: bool,
+    /// Of an output: where the bytes begin in the file, and how long that was.
+    pub(crate) place: Option<(u64, u64)>,
 }
 
 /// A request of the client.
@@ -124,14 +126,15 @@ pub(super) fn ask_within(
 ) -> Result<ApiResponse, NoResponse> {
     let mut response = send(agent, found, question)?;
     let status = response.status().as_u16();
-    let expires = response.headers().get(HEADER).and_then(|it| it.to_str().ok());
-    let expires = expires.and_then(|it| it.parse().ok());
-    let elsewhere = response.headers().get("Location").and_then(|it| it.to_str().ok());
-    let elsewhere = elsewhere.map(str::to_owned);
+    let text = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok());
+    let number = |name: &str| text(name).and_then(|it| it.parse::<u64>().ok());
+    let expires = text(HEADER).and_then(|it| it.parse().ok());
+    let place = number("Tradewind-Output-From").zip(number("Tradewind-Output-Size"));
+    let elsewhere = text("Location").map(str::to_owned);
     let is_of_standby = response.headers().contains_key("Tradewind-Standby-Rows-Behind");
     let body = response.body_mut().with_config().limit(longest + 1).read_to_vec();
     let body = body.map_err(|wrong| silence(found, &wrong))?;
-    Ok(ApiResponse { status, body, expires, elsewhere, is_of_standby })
+    Ok(ApiResponse { status, body, expires, elsewhere, is_of_standby, place })
 }
 
 /// Asks, and reads nothing but the head of the answer.

@@ -13,6 +13,12 @@ pub(crate) fn moment_of_all(at: i64) -> String {
     formatted(at, TimeZone::system(), "%Y-%m-%dT%H:%M:%S%:z")
 }
 
+/// `1 node`, `2 nodes`.
+pub(crate) fn nodes(count: u32) -> String {
+    let many = if count == 1 { "node" } else { "nodes" };
+    format!("{count} {many}")
+}
+
 fn in_zone(at: i64, zone: TimeZone) -> String {
     formatted(at, zone, "%Y-%m-%dT%H:%M:%S")
 }

@@ -17,7 +17,7 @@ impl Market {
     }
 
     /// What a page says to the administrator.
-    fn page(&self, path: &str) -> String {
+    pub(super) fn page(&self, path: &str) -> String {
         let token = fs::read_to_string(self.folder.join("state/admin.token")).unwrap();
         let request = ureq::get(format!("http://127.0.0.1:{}{path}", self.port))
             .header("Authorization", format!("Bearer {}", token.trim()));
@@ -40,7 +40,7 @@ impl Market {
 }
 
 /// A market whose peer has a node more, and the peer.
-fn pair(folder: &tempfile::TempDir) -> [Market; 2] {
+pub(super) fn pair(folder: &tempfile::TempDir) -> [Market; 2] {
     let [mut a, mut b] = ["a", "b"].map(|name| Market::new(folder.path(), name));
     a.configure(1, &[("b", b.port)]);
     b.configure(2, &[("a", a.port)]);
@@ -175,6 +175,8 @@ fn the_doubt_is_ended(a: &mut Market) {
     let lost = job(a);
     assert!(lost["state"] == "NODE_FAIL" && lost["paid"] == 0, "{lost}");
     assert!(lost["history"].to_string().contains("lost at its peer, says admin"), "{lost}");
+    let (_, why) = a.command(&["explain", "1"]);
+    assert!(why.contains("b lost it, or how it ended there is unknown"), "{why}");
     let (_, audit) = a.command(&["audit"]);
     assert!(audit.contains("job 1 at a peer settled as lost"), "{audit}");
     a.kill();

@@ -20,6 +20,7 @@ mod checks;
 mod faces;
 #[path = "../../../daemon/tests/paper/mod.rs"]
 mod grid;
+mod outputs;
 mod paper;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;

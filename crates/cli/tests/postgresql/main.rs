@@ -233,7 +233,8 @@ fn a_market_whose_database_was_restored_says_which_tasks_it_does_not_know() {
         sites["sites"][0]["pools"][0]["local"].as_u64().unwrap()
     };
     await_so("the nodes of the task that is not known are not used", || local() == 1);
-    let submitted = run(&[&["submit", "--parsable"], &market[..], &["--time", "60", "--", "true"]].concat());
+    let submitted =
+        run(&[&["submit", "--parsable"], &market[..], &["--time", "60", "--", "true"]].concat());
     let number = String::from_utf8(submitted.stdout).unwrap();
     assert_eq!(number.trim(), "4", "numbers that were given are not given again");
     fs::write(&end, "").unwrap();

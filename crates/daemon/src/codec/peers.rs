@@ -19,6 +19,7 @@ use crate::live::peers::{
     StatusQuery, StatusReport, Traveller,
 };
 use crate::live::state::Finish;
+use crate::site::Stream;
 
 impl Encode for Peer {
     fn put(&self, out: &mut Vec<u8>) {
@@ -229,8 +230,12 @@ pub struct Glance {
     pub job: u64,
     /// By which hand-over it went.
     pub transfer: Serial,
-    /// The last so many bytes.
+    /// At most so many bytes.
     pub bytes: u32,
+    /// From this byte of the file on, counted from 0; `None`: the last bytes.
+    pub from: Option<u64>,
+    /// Of which file.
+    pub stream: Stream,
 }
 
 object!(Answers { jobs });
@@ -277,7 +282,8 @@ pub fn statement(home: &str, report: &StatusReport) -> Option<String> {
     };
     String::from_utf8(bytes(&statement)).ok()
 }
-object!(Glance { protocol, market, job, transfer, bytes });
+choice!(Stream { "output" => Output, "error" => Error }, absent: Output);
+object!(Glance { protocol, market, job, transfer, bytes, from, stream });
 
 /// The most letters or questions of one message.
 const MAX: usize = 1_000;

@@ -251,6 +251,8 @@ pub struct Live {
     travelling: BTreeMap<(Time, Serial), Envelope>,
     /// What the last report of a peer shows of the output of jobs that have ended there.
     outputs: BTreeMap<u64, PeerOutput>,
+    /// By job at a peer, when news of it were last written down: since the start.
+    heard: BTreeMap<u64, Time>,
     /// The month of the last look at limits of months, months since January 1970.
     month: i64,
 }
@@ -323,6 +325,7 @@ impl Live {
             wishes: Vec::new(),
             travelling: BTreeMap::new(),
             outputs: BTreeMap::new(),
+            heard: BTreeMap::new(),
             month: 0,
         })
     }

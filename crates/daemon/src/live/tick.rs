@@ -123,7 +123,8 @@ impl Live {
         booking.place.shares(job.nodes()).all(free)
     }
 
-    /// Jobs that are over for long leave the state; the journal keeps them.
+    /// Jobs that are over for long leave the state, unless one that is not over names them; the journal
+    /// keeps them.
     fn drop_old(&mut self, at: Time) -> Result<(), ApplyError> {
         let limit = at - self.settings.keep;
         let old = self.index.over.iter().take_while(|(end, _)| *end < limit);
@@ -131,6 +132,9 @@ impl Live {
         for (end, job) in old {
             self.index.over.remove(&(end, job));
             if let Some(job) = self.state.jobs.get(&job) {
+                if self.index.named.has(job) {
+                    continue;
+                }
                 self.index.runs.remove(job);
                 self.index.awaited.forget(job);
             }

@@ -4,6 +4,7 @@
 //! counts only by the task's [`Tag`]. It decides nothing but which of its own like nodes a task
 //! gets. One conformance suite holds for all of them.
 
+mod clock;
 pub mod conformance;
 pub mod copies;
 pub mod exit;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order, tag};
-use tradewind_daemon::site::{Exit, SiteError};
+use tradewind_daemon::site::{Exit, SiteError, Verdict};
 use tradewind_io::settings::cluster::Accounts;
 
 use crate::bench::GridBench;
@@ -97,4 +97,30 @@ fn as_root(name: &str) {
         has_passed,
         "only root runs jobs of several users: run this as root, or allow `sudo -n`"
     );
+}
+
+/// Nothing says how to become another account: the market knows that before any job is sent, so that
+/// none is refused again and again.
+#[test]
+fn without_a_command_for_users_only_our_own_account_runs_jobs() {
+    let mut bench = GridBench::with(|settings| settings.cluster.accounts = Accounts::Same);
+    let limits = bench.site().survey().unwrap().limits.unwrap();
+    let why = limits.account("grid", "ana").unwrap_err();
+    assert!(why.starts_with("jobs run as ") && why.contains("account \"ana\""), "{why}");
+    let own = limits.only.clone().unwrap();
+    assert_eq!(limits.account("grid", &own), Ok(own.as_str()));
+    let mut order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
+    order.user = "ana".to_owned();
+    let told = bench.site().submit(&order).unwrap_err();
+    assert!(matches!(&told, SiteError::Refused(why) if why.contains("user_command")), "{told:?}");
+}
+
+#[test]
+fn the_doctor_says_that_there_is_no_command_for_users() {
+    let mut bench = GridBench::with(|settings| settings.cluster.accounts = Accounts::Same);
+    let all = bench.site().doctor();
+    let said = all.iter().find(|one| one.what == "users have accounts").unwrap();
+    assert_eq!(said.verdict, Verdict::Warning, "{said:?}");
+    assert!(said.found.contains("no `user_command`"), "{said:?}");
+    assert!(said.remedy.contains("sudo"), "{said:?}");
 }

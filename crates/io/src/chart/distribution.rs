@@ -31,9 +31,10 @@ impl Distribution {
     /// Counts all that `other` counted.
     pub fn merge(&mut self, other: &Distribution) {
         for (&threshold, count) in &other.buckets {
-            *self.buckets.entry(threshold).or_default() += count;
+            let sum = self.buckets.entry(threshold).or_default();
+            *sum = sum.saturating_add(*count);
         }
-        self.total += other.total;
+        self.total = self.total.saturating_add(other.total);
         self.max = self.max.max(other.max);
     }
 
@@ -54,9 +55,9 @@ impl Distribution {
 
     /// Each threshold with the share of values at or below it: ascending, and 1 in the end.
     pub fn steps(&self) -> Vec<(i64, f64)> {
-        let mut below = 0;
+        let mut below = 0_u64;
         let share = |(&threshold, &count): (&i64, &u64)| {
-            below += count;
+            below = count.saturating_add(below);
             (threshold.min(self.max), below as f64 / self.total as f64)
         };
         self.buckets.iter().map(share).collect()

@@ -7,9 +7,22 @@ use super::steps::TimeColumns;
 
 /// Points that straight lines join, from the first to the last.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "TraceInFile")]
 pub struct Trace {
     /// Ascending, each place once.
     points: Vec<(i64, f64)>,
+}
+
+/// A trace as a file has it, in which points may be in any order.
+#[derive(Deserialize)]
+struct TraceInFile {
+    points: Vec<(i64, f64)>,
+}
+
+impl From<TraceInFile> for Trace {
+    fn from(file: TraceInFile) -> Trace {
+        Trace::new(file.points)
+    }
 }
 
 impl Trace {

@@ -53,6 +53,22 @@ fn a_standby_goes_on_when_the_server_that_it_asks_hangs() {
 }
 
 #[test]
+fn a_session_whose_server_hangs_is_closed_without_waiting_for_it() {
+    let place = Place::new();
+    let mut store = place.open(Claim::IfFree).unwrap();
+    store.append(&rows(1..=3)).unwrap();
+    let proxy = Proxy::to(place.server.port());
+    let reader = PatientStore::look(&address(&place, &[proxy.port])).unwrap();
+    proxy.lose(Lost::Requests);
+    let (send, closed) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        drop(reader);
+        send.send(()).unwrap();
+    });
+    closed.recv_timeout(SOON).expect("it waits for the server");
+}
+
+#[test]
 fn a_host_that_answers_again_is_used_again() {
     let place = Place::new();
     place.open(Claim::IfFree).unwrap().append(&rows([1])).unwrap();

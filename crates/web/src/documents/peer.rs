@@ -156,7 +156,7 @@ pub struct PeerQuestions {
 /// A request for the output of a job that was transferred.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
-    "protocol": 1, "market": "k3m9", "job": 7, "transfer": [1, 4], "bytes": 65_536
+    "protocol": 1, "market": "k3m9", "job": 7, "transfer": [1, 4], "bytes": 65_536, "from": 0
 }))]
 pub struct PeerGlance {
     /// Version of the protocol: 1.
@@ -167,8 +167,14 @@ pub struct PeerGlance {
     pub job: u64,
     /// By which hand-over it went.
     pub transfer: [u32; 2],
-    /// The last so many bytes, at most 1048576.
+    /// At most so many bytes: 1 to 1048576.
     pub bytes: u32,
+    /// From this byte of the file on, counted from 0; the last bytes if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    /// `output` or `error`; `output` if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<String>,
 }
 
 /// What happened to jobs.

@@ -68,8 +68,8 @@ pub(crate) fn stream(name: &str) -> Answer<Stream> {
 }
 
 /// A part of what the job has written to standard output or standard error, as its first part's site
-/// has it: the end, or what is behind a place. So a client that follows an output asks for what is
-/// behind the bytes it has. Of a job at a peer, the end of standard output alone is known.
+/// or its peer has it: the end, or what is behind a place. So a client that follows an output asks for
+/// what is behind the bytes it has.
 #[utoipa::path(
     get, path = "/v1/jobs/{id}/output", tag = "jobs", operation_id = "show_output",
     params(("id" = u64, Path, description = "the job"), HowMuch),
@@ -91,10 +91,7 @@ pub(crate) async fn output(
     let wanted = how_much.excerpt()?;
     let source = source(&context, &caller, number).await?;
     let found = source.read(&context, &caller, wanted).await??;
-    let mut response = told(Ok(found.bytes))?;
-    response.headers_mut().insert(FROM, HeaderValue::from(found.from));
-    response.headers_mut().insert(SIZE, HeaderValue::from(found.size));
-    Ok(response)
+    told(Ok(found))
 }
 
 /// Where a job writes, and what of it a page says.
@@ -147,7 +144,7 @@ pub(crate) fn source_of(state: &Market, job: &Job) -> Option<Source> {
             receipt: Receipts::Unasked,
         };
         let (market, peer) = (state.name.clone(), away.name.clone());
-        return Some(source(OutputPlace::There { market, peer, wanted }, false));
+        return Some(source(OutputPlace::There { market, peer, wanted }, is_apart));
     }
     let part = job.parts().first()?;
     Some(source(OutputPlace::Here(state.site_of(part.pool), job.tag(&state.name, 0)), is_apart))
@@ -170,8 +167,7 @@ impl Source {
         let found = blocking(move || match place {
             OutputPlace::Here(site, tag) => outputs.read(site, &tag, wanted, permit),
             OutputPlace::There { market, peer, wanted: of } => {
-                let tail = outputs.abroad(&market, &peer, &of, wanted.most, permit)?;
-                Ok(Excerpt { from: Some(0), ..wanted }.of(&tail))
+                outputs.abroad(&market, &peer, &of, wanted, permit)
             }
         });
         Ok(found.await?.map_err(refused))
@@ -179,9 +175,14 @@ impl Source {
 }
 
 /// What a site says of an output.
-pub(crate) fn told(found: Result<Vec<u8>, SiteError>) -> Answer<Response> {
-    let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
-    found.map(|bytes| (kind, bytes).into_response()).map_err(refused)
+pub(crate) fn told(found: Result<Written, SiteError>) -> Answer<Response> {
+    let Written { from, size, bytes } = found.map_err(refused)?;
+    let head = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8")),
+        (FROM, HeaderValue::from(from)),
+        (SIZE, HeaderValue::from(size)),
+    ];
+    Ok((head, bytes).into_response())
 }
 
 fn refused(wrong: SiteError) -> ErrorResponse {

@@ -111,12 +111,17 @@ pub(crate) async fn jobs(
     }
 }
 
-/// The end of what a job that came from another market has written. Peers may.
+/// A part of what a job that came from another market has written: the end, or what is behind a
+/// place. Peers may.
 #[utoipa::path(
     post, path = "/v1/peers/output", tag = "peers", operation_id = "show_peer_output",
     request_body = PeerGlance,
     responses(
-        (status = 200, description = "the bytes as they are", body = String, content_type = "text/plain"),
+        (status = 200, description = "the bytes as they are", body = String, content_type = "text/plain",
+            headers(
+                ("tradewind-output-from" = u64, description = "where the bytes begin in the file"),
+                ("tradewind-output-size" = u64, description = "how long the file was, bytes"),
+            )),
         Refusals,
     ),
 )]
@@ -129,7 +134,7 @@ pub(crate) async fn output(
         return Err(ErrorResponse::forbidden("only a peer may do this"));
     }
     let user = caller.actor.user.clone();
-    let Glance { job, transfer, bytes, .. } =
+    let Glance { job, transfer, bytes, from, stream, .. } =
         Glance::read(value(&bytes)?).map_err(|wrong| invalid(&wrong))?;
     let found = context.look(move |live| {
         let state = live.state();
@@ -143,9 +148,9 @@ pub(crate) async fn output(
     let max = (bytes as usize).clamp(1, output_routes::OUTPUT.0);
     let permit = context.may_read(&user)?;
     let outputs = std::sync::Arc::clone(&context.outputs);
-    let wanted = Excerpt::last(max);
+    let wanted = Excerpt { stream, from, most: max };
     let found = blocking(move || outputs.read(site, &tag, wanted, permit)).await?;
-    output_routes::told(found.map(|it| it.bytes))
+    output_routes::told(found)
 }
 
 /// A market without a key signs nothing.

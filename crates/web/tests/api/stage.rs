@@ -1,9 +1,9 @@
 //! A whole market for a test: an engine on a store in memory, sites that are driven by hand, and
 //! a server on a free port.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::contract;
@@ -51,6 +51,9 @@ impl Make for Easy {
 pub(crate) fn now() -> Time {
     Time(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64)
 }
+
+/// Horizons of the what-ifs that have begun, in all tests of this process.
+pub(crate) static ASKED: Mutex<BTreeSet<i64>> = Mutex::new(BTreeSet::new());
 
 /// Everything that the API cannot do itself, by rote.
 #[derive(Debug)]
@@ -178,6 +181,9 @@ impl Advisor for ByRote {
         question: &WhatIfQuestion,
         watch: &Watch,
     ) -> Result<WhatIf, Refusal> {
+        let span = question.horizon.unwrap_or_default();
+        ASKED.lock().unwrap().insert(span);
+        let priority = rustix::process::getpriority_process(None).unwrap();
         self.work(view, Span(question.horizon.unwrap_or_default()), watch)?;
         assert_ne!(question.policy.as_deref(), Some("broken"), "a mistake in an advisor");
         let totals = Totals {
@@ -197,7 +203,8 @@ impl Advisor for ByRote {
             before: view.policy.clone(),
             after: question.policy.clone().unwrap_or_default(),
             from: 0,
-            until: 0,
+            // How nice the thread is that answers.
+            until: priority.into(),
             totals_before: totals.clone(),
             totals_after: totals,
             same: 0,

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tradewind_daemon::priority;
 use tradewind_web::{Limits, Rate};
 
-use crate::stage::{Stage, job};
+use crate::stage::{ASKED, Stage, job};
 
 /// A question that takes so many milliseconds, if it ends in 7.
 fn slow(milliseconds: i64) -> Value {
@@ -105,6 +106,36 @@ fn one_user_with_six_connections_leaves_the_others_their_turn() {
     assert!(answered.load(Ordering::Relaxed) > 0);
     let refused = refused.into_inner().unwrap();
     assert!(refused.is_empty(), "they wait for each other: {:?}", refused.first());
+    stage.stop();
+}
+
+/// Until the what-if with this horizon, which no other test asks for, has begun.
+fn begins(horizon: i64) {
+    let begin = Instant::now();
+    while !ASKED.lock().unwrap().contains(&horizon) {
+        assert!(begin.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn further_what_ifs_of_a_user_have_a_lower_priority_than_the_first_of_others() {
+    let advice_time = Duration::from_secs(600);
+    let limits = Limits { advice_time, advice_per_user: 2, ..Limits::default() };
+    let stage = Stage::limited(limits);
+    let nice = |user: &str, horizon| {
+        let (status, found) = stage.call(user, "POST", "/v1/whatif", json!({"horizon": horizon}));
+        assert_eq!(status, 200, "{found}");
+        found["until"].as_i64().unwrap()
+    };
+    let own = rustix::process::getpriority_process(None).unwrap();
+    let (usual, lower) = (i64::from(own), i64::from((own + priority::NICER).min(19)));
+    assert_eq!(nice("ana", 61), usual, "her only one");
+    let first = whatif(&stage, "ana", 600_017);
+    begins(600_017);
+    assert_eq!(nice("ana", 62), lower, "a further one");
+    assert_eq!(nice("bob", 63), usual, "the first one of another");
+    drop(first);
     stage.stop();
 }
 

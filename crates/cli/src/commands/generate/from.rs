@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, report: &Report) -> Outcome {
         report.seed(seed);
     }
     report.note(&format!("jobs written: {}", made.summary.jobs));
-    args.target.write(&swf::write(&made))
+    args.target.write_log(&made)
 }
 
 /// The seed, where one is used.

@@ -2,7 +2,6 @@
 
 use clap::ValueEnum;
 use tradewind_campaign::drawing::DrawRequest;
-use tradewind_io::swf;
 use tradewind_io::swf::transform::Factor;
 use tradewind_sim::models::Requests;
 
@@ -98,7 +97,7 @@ pub(super) fn run(name: &str, args: &Args, report: &Report) -> Outcome {
     report.seed(args.seed);
     let (first, last) = log.span();
     report.detail(|| format!("{} jobs from {first} to {last}", log.jobs.len()));
-    args.target.write(&swf::write(&log))
+    args.target.write_log(&log)
 }
 
 impl Args {

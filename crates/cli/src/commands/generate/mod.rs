@@ -10,6 +10,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use tradewind_io::log_table;
+use tradewind_io::swf::{self, Log};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
@@ -56,7 +58,7 @@ enum ModelCommand {
 #[derive(Debug, clap::Args)]
 struct Target {
     /// Write to a file instead of standard output (`-`), whole or not at all; gzip if its name ends
-    /// in `.gz`.
+    /// in `.gz`, and a log as a Parquet table if it ends in `.parquet`.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -80,9 +82,18 @@ impl Target {
         self.output.as_ref().filter(|path| path.as_os_str() != "-")
     }
 
+    fn write_log(&self, log: &Log) -> Result<Exit, Failure> {
+        match self.file().filter(|path| is_table(path)) {
+            Some(path) => output::write_with(path, |file| log_table::write(file, log).map(drop))?,
+            None => return self.write(&swf::write(log)),
+        }
+        Ok(Exit::Ok)
+    }
+
     fn write(&self, text: &str) -> Result<Exit, Failure> {
         match self.file() {
             None => output::print(text)?,
+            Some(path) if is_table(path) => return Err(no_table()),
             Some(path) if is_packed(path) => {
                 output::write_file(path, &tradewind_io::input::pack(text.as_bytes()))?;
             }
@@ -94,6 +105,9 @@ impl Target {
     /// Writes piece by piece what may be too large for the memory.
     fn write_with(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         let Some(path) = self.file() else { return output::print_with(write) };
+        if is_table(path) {
+            return Err(no_table());
+        }
         output::write_with(path, |file| {
             let mut to = BufWriter::new(file);
             match is_packed(path) {
@@ -103,6 +117,15 @@ impl Target {
             to.flush()
         })
     }
+}
+
+fn is_table(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "parquet")
+}
+
+fn no_table() -> Failure {
+    let failure = Failure::usage("this is not written as a Parquet table");
+    failure.hint("`tradewind generate from LOG -o FILE.parquet` makes a table of a log")
 }
 
 fn is_packed(path: &Path) -> bool {

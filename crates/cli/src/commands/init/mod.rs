@@ -3,6 +3,7 @@
 mod file;
 mod partitions;
 mod questions;
+mod sinfo;
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tradewind_web::documents::Event;
 
-use crate::client::words::moment;
+use crate::client::words::{moment, nodes};
 use crate::client::{Market, MarketArgs, Patience};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Format;
@@ -111,7 +111,7 @@ fn sentence(event: &Event) -> String {
     add(event.state.clone());
     add(event.site.clone());
     add(Some(event.pools.join(", ")).filter(|pools| !pools.is_empty()));
-    add(event.nodes.map(|nodes| format!("{nodes} nodes")));
+    add(event.nodes.map(nodes));
     add(event.time.map(moment));
     add(event.amount.map(|amount| format!("{amount} credits")));
     add(event.message.clone().or(event.reason.clone()));

@@ -5,7 +5,7 @@ use tradewind_model::Span;
 use tradewind_web::documents::{ReclaimOrder, Reclaimed};
 
 use super::Sheet;
-use crate::client::words::moment;
+use crate::client::words::{moment, nodes};
 use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Outcome};
 use crate::options::Format;
@@ -71,13 +71,14 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
 /// What is done or would be, for people.
 fn sentences(args: &Args, done: &Reclaimed) -> String {
     let Reclaimed { jobs, from, until } = done;
-    let (is, get) = match args.dry_run {
-        true => ("would be", "would get"),
-        false => ("are", "get"),
+    let (is, get) = match (args.dry_run, args.nodes) {
+        (true, _) => ("would be", "would get"),
+        (false, 1) => ("is", "get"),
+        (false, _) => ("are", "get"),
     };
     let nodes = format!(
-        "{} nodes of {} {is} the owner's from {} until {}\n",
-        args.nodes,
+        "{} of {} {is} the owner's from {} until {}\n",
+        nodes(args.nodes),
         args.site,
         moment(*from),
         moment(*until)
@@ -86,5 +87,31 @@ fn sentences(args: &Args, done: &Reclaimed) -> String {
     match names.is_empty() {
         true => format!("{nodes}no job has to leave\n"),
         false => format!("{nodes}jobs that {get} notice: {}\n", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Words {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn one_node_is_one_node() {
+        let done = Reclaimed { jobs: vec![7], from: 0, until: 3_600 };
+        for (words, begins) in [
+            (&["reclaim", "alpha", "1"][..], "1 node of alpha is the owner's from "),
+            (&["reclaim", "alpha", "2"], "2 nodes of alpha are the owner's from "),
+            (&["reclaim", "alpha", "1", "--dry-run"], "1 node of alpha would be the owner's from "),
+        ] {
+            let said = sentences(&Words::parse_from(words).args, &done);
+            assert!(said.starts_with(begins), "{said}");
+        }
     }
 }

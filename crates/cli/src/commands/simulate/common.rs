@@ -1,6 +1,7 @@
 //! Runs measured again on the jobs that every policy ran: where some refuse jobs, nothing else can
 //! be compared. Made of the `jobs.csv` of the runs, so that a resumed campaign has the same.
 
+use std::fs::File;
 use std::path::Path;
 
 use tradewind_campaign::summary::{SEED, Summary};
@@ -9,11 +10,9 @@ use tradewind_model::Span;
 use tradewind_sim::metrics;
 
 use super::overview::Overview;
+use super::stays::{self, Stays};
 use super::store::{Record, RunRecord};
 use super::verdicts::Verdicts;
-
-/// The wait and the run time of each job of the logs, in their order; `None`: it did not run.
-type Stays = Vec<Option<(Span, Span)>>;
 
 /// The runs of all groups in which a policy refused jobs that another one ran. `None` if there are
 /// none, or if their jobs were not written.
@@ -51,7 +50,8 @@ fn of_group(
     runs: &[(&RunRecord, &Summary)],
     policies: usize,
 ) -> Option<Vec<Summary>> {
-    let stays = runs.iter().map(|(run, _)| read(&run.path(folder).join("jobs.csv")));
+    let table = |run: &RunRecord| File::open(run.path(folder).join("jobs.csv")).ok();
+    let stays = runs.iter().map(|(run, _)| stays::read(table(run)?));
     let stays: Vec<Stays> = stays.collect::<Option<_>>()?;
     let seed = |at: usize| runs[at].1.cell(SEED);
     let measured = |at: usize| {
@@ -69,17 +69,4 @@ fn of_group(
         Some(runs[at].1.measured_again(common.len(), &entries))
     };
     Some((0..runs.len()).filter_map(measured).collect())
-}
-
-fn read(path: &Path) -> Option<Stays> {
-    let mut reader = csv::Reader::from_path(path).ok()?;
-    let heads = reader.headers().ok()?.clone();
-    let column = |name: &str| heads.iter().position(|head| head == name);
-    let (waited, ran) = (column("waiting_time")?, column("execution_time")?);
-    let stay = |row: csv::StringRecord| {
-        let span = |at: usize| row.get(at)?.parse::<f64>().ok();
-        let (waited, ran) = (span(waited)?, span(ran)?);
-        Some((Span(waited.round() as i64), Span(ran.round() as i64)))
-    };
-    reader.into_records().map(|row| row.ok().map(stay)).collect()
 }

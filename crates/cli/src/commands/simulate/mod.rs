@@ -17,6 +17,7 @@ pub(super) mod overview_files;
 mod part;
 mod report;
 pub(super) mod single;
+mod stays;
 pub(super) mod store;
 mod verdicts;
 

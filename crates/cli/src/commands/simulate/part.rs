@@ -29,6 +29,11 @@ pub(super) struct Part {
 impl Part {
     /// That of the run in `folder`; `None` if it has none.
     pub(super) fn read(folder: &Path) -> Option<Part> {
-        serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
+        Part::of(&std::fs::read(folder.join(FILE)).ok()?)
+    }
+
+    /// Of the text of its file; `None` if it is none.
+    pub(super) fn of(text: &[u8]) -> Option<Part> {
+        serde_json::from_slice(text).ok()
     }
 }

@@ -176,7 +176,8 @@ impl Contender {
     /// # Errors
     /// If the database cannot be reached, or the folder not be written.
     pub(super) fn note(&self) -> Result<(), Failure> {
-        let origin = Postgres::market(&self.address).map_err(|wrong| unopened(&self.folder, &wrong))?;
+        let origin =
+            Postgres::market(&self.address).map_err(|wrong| unopened(&self.folder, &wrong))?;
         match origin {
             Some(origin) => {
                 write_note(self.folder.folder(), &JournalNote::new(&origin, &self.address))

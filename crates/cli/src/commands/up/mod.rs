@@ -476,9 +476,9 @@ impl Outputs for TaskOutputs {
         market: &str,
         peer: &str,
         wanted: &StatusQuery,
-        max: usize,
+        part: Excerpt,
         _permit: Permit,
-    ) -> Result<Vec<u8>, SiteError> {
-        self.1.tail(market, peer, wanted, max)
+    ) -> Result<Written, SiteError> {
+        self.1.part(market, peer, wanted, &part)
     }
 }

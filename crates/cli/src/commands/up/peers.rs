@@ -11,13 +11,13 @@ use tradewind_daemon::live;
 use tradewind_daemon::live::peers::{
     CheckSettings, PeerLimits, PeerMessage, PeerOutput, Receipts, StatusQuery, StatusReport,
 };
-use tradewind_daemon::site::SiteError;
+use tradewind_daemon::site::{Excerpt, SiteError, Stream, Written};
 use tradewind_io::settings::{Peer, PeerCheck, Settings, Volunteer};
 use tradewind_model::Time;
 use tradewind_sched::negotiation::{self, Choose};
 use tradewind_web::{PeerKey, documents};
 
-use crate::client::MarketClient;
+use crate::client::{ApiResponse, MarketClient};
 use crate::exit::Failure;
 
 /// By peer, what may be there at once.
@@ -120,22 +120,26 @@ impl Http {
         Ok(())
     }
 
-    /// The body of a good answer. If the token is not valid, the file may have another by now.
+    /// The body of a good answer.
     fn post(&mut self, path: &str, body: &[u8]) -> Result<Vec<u8>, Unheard> {
+        self.send(path, body).map(|answer| answer.body)
+    }
+
+    /// A good answer. If the token is not valid, the file may have another by now.
+    fn send(&mut self, path: &str, body: &[u8]) -> Result<ApiResponse, Unheard> {
         let unreadable = |wrong| Unheard::Silent(format!("its token cannot be read: {wrong}"));
         if !self.admitted {
             self.read_token().map_err(unreadable)?;
         }
-        let (mut status, mut answer) =
-            self.line.post(path, body.to_vec()).map_err(Unheard::Silent)?;
-        if status == 401 {
+        let mut answer = self.line.send(path, body.to_vec()).map_err(Unheard::Silent)?;
+        if answer.status == 401 {
             self.read_token().map_err(unreadable)?;
-            (status, answer) = self.line.post(path, body.to_vec()).map_err(Unheard::Silent)?;
+            answer = self.line.send(path, body.to_vec()).map_err(Unheard::Silent)?;
         }
-        match status {
+        match answer.status {
             200..=299 => Ok(answer),
-            _ => {
-                let failure: Result<documents::Failure, _> = serde_json::from_slice(&answer);
+            status => {
+                let failure: Result<documents::Failure, _> = serde_json::from_slice(&answer.body);
                 let words = failure.map(|it| format!(": {}", it.error.message));
                 Err(Unheard::Refused(status, words.unwrap_or_default()))
             }
@@ -186,17 +190,17 @@ impl Reading {
         settings.peers.iter().map(way).collect::<Result<_, Failure>>().map(Reading)
     }
 
-    /// The last `max` bytes that the job has written there.
+    /// A part of what the job has written there.
     ///
     /// # Errors
-    /// What the peer says.
-    pub(super) fn tail(
+    /// What the peer says; or what it says is another part.
+    pub(super) fn part(
         &self,
         market: &str,
         peer: &str,
         wanted: &StatusQuery,
-        max: usize,
-    ) -> Result<Vec<u8>, SiteError> {
+        part: &Excerpt,
+    ) -> Result<Written, SiteError> {
         let away = |why: String| SiteError::Away(format!("{peer}: {why}"));
         let http = self.0.get(peer).ok_or_else(|| away("it is no peer any more".to_owned()))?;
         let glance = Glance {
@@ -204,10 +208,27 @@ impl Reading {
             market: market.to_owned(),
             job: wanted.job,
             transfer: wanted.transfer,
-            bytes: u32::try_from(max).unwrap_or(u32::MAX),
+            bytes: u32::try_from(part.most).unwrap_or(u32::MAX),
+            from: part.from,
+            stream: part.stream,
         };
         let mut http = http.lock().unwrap_or_else(PoisonError::into_inner);
-        http.post("/v1/peers/output", &glance.bytes()).map_err(|wrong| away(wrong.to_string()))
+        let answer = http.send("/v1/peers/output", &glance.bytes());
+        let answer = answer.map_err(|wrong| away(wrong.to_string()))?;
+        written(answer, part).ok_or_else(|| away("it gave another part of the output".to_owned()))
+    }
+}
+
+/// What the answer has, if it is the part that was asked for. A peer of an earlier release says no
+/// places, and gives the end alone.
+fn written(answer: ApiResponse, part: &Excerpt) -> Option<Written> {
+    let ApiResponse { body: bytes, place, .. } = answer;
+    match place {
+        Some((from, size)) => {
+            let is_asked_for = from == part.first_of(size) && bytes.len() <= part.most;
+            is_asked_for.then_some(Written { from, size, bytes })
+        }
+        None => part.from.is_none().then(|| part.of(&bytes)),
     }
 }
 
@@ -237,6 +258,8 @@ impl PeerTransport for Http {
             job: wanted.job,
             transfer: wanted.transfer,
             bytes: TAIL,
+            from: None,
+            stream: Stream::Output,
         };
         match self.post("/v1/peers/output", &glance.bytes()) {
             Ok(bytes) => {

@@ -7,6 +7,7 @@ use tradewind_model::Time;
 use super::alike::AlikeRuns;
 use super::awaited::Awaited;
 use super::bodies::Bodies;
+use super::named::NamedJobs;
 use super::{Job, JobHold, Phase};
 use crate::live::offers::{BreachReason, Promise};
 use crate::site::Tag;
@@ -16,6 +17,8 @@ use crate::site::Tag;
 pub(in crate::live) struct JobIndex {
     /// What jobs wait for that wait for others.
     pub(in crate::live) awaited: Awaited,
+    /// Jobs that those name.
+    pub(in crate::live) named: NamedJobs,
     /// Jobs whose payer had too little.
     pub(in crate::live) short: BTreeSet<u64>,
     /// Jobs whose window is booked: by its start.
@@ -26,7 +29,7 @@ pub(in crate::live) struct JobIndex {
     pub(in crate::live) breached: BTreeSet<u64>,
     /// Of those whose window has come: what was in the way when they were to start.
     pub(in crate::live) obstacles: BTreeMap<u64, BreachReason>,
-    /// Jobs that are over: by their end.
+    /// Jobs that are over: by their end. Without those that others name, and whose time has come.
     pub(in crate::live) over: BTreeSet<(Time, u64)>,
     /// Those of them whose scripts and environments may be there still: by their end.
     pub(in crate::live) redactable: BTreeSet<(Time, u64)>,
@@ -85,6 +88,7 @@ impl JobIndex {
             self.grouped.insert(job.number);
         }
         self.awaited.note(job);
+        self.named.note(job);
         self.active.add(job);
     }
 }

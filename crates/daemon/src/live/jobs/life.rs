@@ -378,6 +378,7 @@ impl Live {
         self.decide_promise(at, number)?;
         self.lines.left.remove(&number);
         self.forget_beginnings(number);
+        self.names_no_more(number);
         self.call_off(at, number)?;
         self.mind_budgets_of(at, number)?;
         self.over_for_peers(at, number)?;

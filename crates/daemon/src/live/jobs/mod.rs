@@ -12,6 +12,7 @@ pub(super) mod index;
 mod job;
 mod layout;
 mod life;
+pub(super) mod named;
 pub(in crate::live) use life::within_budget;
 pub(super) mod line;
 mod record;

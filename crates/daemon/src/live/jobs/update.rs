@@ -80,6 +80,9 @@ impl Live {
         }
         let name = self.state.jobs.get(&number).map(|job| job.submission.name.clone());
         self.put(at, JobRecord::Updated { job: number, submission, by: actor.user.clone() })?;
+        if let Some(job) = self.state.jobs.get(&number) {
+            self.index.named.note(job);
+        }
         self.was_called(at, number, &name.unwrap_or_default())?;
         if change.plans_again() && !is_kept {
             self.index.short.remove(&number);

@@ -17,6 +17,9 @@ use crate::live::rights::Actor;
 use crate::live::state::{Finish, Job, JobHold, Phase, State};
 use crate::live::{ApplyError, Live};
 
+/// Between two rows of the journal with news of the same job at a peer, but for its start and its end.
+pub(super) const BETWEEN_NEWS: Span = Span(60);
+
 impl Live {
     /// By peer: what is to be asked of jobs that went there. Linear in those.
     pub fn wanted(&self) -> BTreeMap<Peer, Vec<StatusQuery>> {
@@ -100,6 +103,7 @@ impl Live {
                 }
             }
         }
+        self.heard.retain(|number, _| self.index.away.contains(number));
         Ok(())
     }
 
@@ -119,13 +123,23 @@ impl Live {
             let before = known.as_ref().and_then(|known| known.since);
             news.since = Some(before.unwrap_or(at));
         }
-        if known.as_ref() != Some(&news) {
+        if known.as_ref() != Some(&news) && self.is_written_now(at, number, &news) {
+            self.heard.insert(number, at);
             self.put(at, PeerRecord::Heard { job: number, news: news.clone() })?;
         }
         match news.finish.clone() {
             Some(finish) => self.ended_away(at, number, &news, finish),
             None => self.mind_overdue(at, number),
         }
+    }
+
+    /// A first start and an end are written down at once, other news once in a while: a peer may say
+    /// something else each second.
+    fn is_written_now(&self, at: Time, number: u64, news: &RemoteProgress) -> bool {
+        let has_begun = self.state.jobs.get(&number).is_some_and(|job| job.started().is_some());
+        let begins = news.since.is_some() && !has_begun;
+        let is_late = self.heard.get(&number).is_none_or(|last| at >= *last + BETWEEN_NEWS);
+        news.finish.is_some() || begins || is_late
     }
 
     fn ahead_of(&self, peer: Peer) -> Span {

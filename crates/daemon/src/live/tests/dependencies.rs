@@ -232,8 +232,8 @@ fn run(stage: &mut Stage, seen: &mut BTreeMap<Tag, (u32, Seen)>, number: u64, un
     }
 }
 
-/// Of an array, one task at a time: each goes when the one before it is over, in their order. What
-/// they have waited for, and has come, may be forgotten meanwhile.
+/// Of an array, one task at a time: each goes when the one before it is over, in their order. Earlier
+/// releases forgot what they have waited for, and has come.
 #[test]
 fn tasks_of_an_array_go_one_by_one_though_what_they_waited_for_is_forgotten() {
     let mut stage = Stage::with(Settings { keep: Span(100), ..Settings::default() });
@@ -243,8 +243,8 @@ fn tasks_of_an_array_go_one_by_one_though_what_they_waited_for_is_forgotten() {
     let after = vec![Dependency { when: When::Ok, job: 1 }];
     stage.submit(DAY, Submission { array, after, ..job(1, 9_000) }).unwrap();
     run(&mut stage, &mut seen, 1, 10);
-    stage.step(later(200), Input::Tick);
-    assert!(!stage.live.state().jobs.contains_key(&1), "it is forgotten");
+    let forgotten = JobRecord::Dropped { job: 1 }.into();
+    stage.live.state.apply(later(200), &forgotten).unwrap();
     for (task, next) in [(2, Some(3)), (3, Some(4)), (4, None)] {
         let waiting = (task + 1..5).all(|it| stage.phase(it) == Phase::Held(&JobHold::Array));
         assert!(waiting && stage.phase(task) == Phase::Running, "{task}");
@@ -252,4 +252,73 @@ fn tasks_of_an_array_go_one_by_one_though_what_they_waited_for_is_forgotten() {
         assert_eq!(stage.phase(task), Phase::Over(&Finish::Completed));
         assert!(next.is_none_or(|next| stage.phase(next) == Phase::Running), "{task}");
     }
+}
+
+fn is_there(stage: &Stage, number: u64) -> bool {
+    stage.live.state().jobs.contains_key(&number)
+}
+
+/// What a job waited for is over for long when its user lets it go: it is known still how that ended,
+/// also after a restart. None names it later, and it leaves.
+#[test]
+fn what_a_held_job_names_stays_until_that_job_is_over() {
+    let mut stage = Stage::with(Settings { keep: Span(100), ..Settings::default() });
+    let mut seen = BTreeMap::new();
+    for name in ["named", "other"] {
+        stage.submit(DAY, Submission { name: name.to_owned(), ..job(1, 60) }).unwrap();
+    }
+    let after = |when| vec![Dependency { when, job: 1 }];
+    for when in [When::Ok, When::NotOk] {
+        let held = Submission { held: true, after: after(when), ..job(1, 60) };
+        stage.submit(DAY, held).unwrap();
+    }
+    run(&mut stage, &mut seen, 1, 10);
+    run(&mut stage, &mut seen, 2, 10);
+    stage.step(later(200), Input::Tick);
+    assert_eq!((is_there(&stage, 1), is_there(&stage, 2)), (true, false));
+    stage.restart(later(210));
+    for site in [0, 1] {
+        stage.survey(later(220), site, vec![], &[]);
+    }
+    stage.asked(later(230), ana(), Ask::Release { job: 4 }).unwrap();
+    assert_eq!(stage.phase(4), Phase::Over(&Finish::Dependency(1)));
+    stage.step(later(240), Input::Tick);
+    assert!(is_there(&stage, 1), "3 names it");
+    stage.asked(later(250), ana(), Ask::Release { job: 3 }).unwrap();
+    assert_eq!(stage.phase(3), Phase::Running);
+    run(&mut stage, &mut seen, 3, 260);
+    stage.step(later(270), Input::Tick);
+    assert_eq!((is_there(&stage, 1), is_there(&stage, 3)), (false, true));
+}
+
+/// The first task of an array may be over for long while others go on: who waits for the array waits
+/// for these, and learns how the first one ended.
+#[test]
+fn an_array_stays_until_all_of_it_is_over() {
+    let mut stage = Stage::with(Settings { keep: Span(100), ..Settings::default() });
+    let mut seen = BTreeMap::new();
+    stage.submit(DAY, Submission { array: one_by_one(), ..job(1, 9_000) }).unwrap();
+    run(&mut stage, &mut seen, 1, 10);
+    stage.step(later(200), Input::Tick);
+    assert!(is_there(&stage, 1));
+    for when in [When::Any, When::Ok] {
+        let after = vec![Dependency { when, job: 1 }];
+        stage.submit(later(210), Submission { after, ..job(1, 60) }).unwrap();
+    }
+    run(&mut stage, &mut seen, 2, 220);
+    stage.step(later(400), Input::Tick);
+    let waits = |stage: &Stage, number| stage.phase(number) == Phase::Held(&JobHold::Dependency);
+    assert!(waits(&stage, 4) && waits(&stage, 5) && is_there(&stage, 2));
+    run(&mut stage, &mut seen, 3, 410);
+    assert_eq!((stage.phase(4), stage.phase(5)), (Phase::Running, Phase::Running));
+    stage.step(later(420), Input::Tick);
+    assert_eq!([1, 2, 3].map(|number| is_there(&stage, number)), [true; 3], "4 and 5 name it");
+    run(&mut stage, &mut seen, 4, 430);
+    run(&mut stage, &mut seen, 5, 440);
+    stage.step(later(450), Input::Tick);
+    assert_eq!([1, 2, 3].map(|number| is_there(&stage, number)), [false, false, true]);
+}
+
+fn one_by_one() -> Option<Array> {
+    Some(Array { indices: vec![1, 2, 3], at_once: Some(1) })
 }

@@ -44,8 +44,8 @@ use tradewind_model::Time;
 use self::cluster::GridEngineCluster;
 use self::replies::{GridEngineJob, Instance, Status};
 use self::settings::{Pool, Unit};
+use super::clock::now;
 use super::limits::Limits;
-use super::local::records::now;
 use super::managed::bundle::{Words, ahead};
 use super::managed::driver::judge::{self, TaskVerdict};
 use super::managed::driver::manager::{

@@ -13,7 +13,8 @@ use super::confine::{ConfineMode, Confined};
 use super::hide::Reach;
 use super::launch::unless_busy;
 use super::owner::Load;
-use super::{LocalSettings, processes, records};
+use super::{LocalSettings, processes};
+use crate::site::clock::now;
 use crate::site::files::write_synced;
 use crate::site::managed::accounts::Accounts as Known;
 use crate::site::{Excerpt, Finding, Verdict};
@@ -122,7 +123,7 @@ fn disk(settings: &LocalSettings) -> Finding {
 }
 
 fn clock() -> Finding {
-    let now = records::now();
+    let now = now();
     let verdict = if now.0 < BEFORE { Verdict::Bad } else { Verdict::Good };
     finding("the clock", verdict, format!("{} seconds since 1970", now.0), "set the clock")
 }
@@ -153,7 +154,7 @@ fn kernel() -> Finding {
 fn owners(settings: &LocalSettings, folder: &Path) -> Finding {
     let what = "what the owner takes can be read";
     let remedy = "mend or remove it: until then the owner counts as taking every slot";
-    match Load::read(folder, &settings.pools, records::now()) {
+    match Load::read(folder, &settings.pools, now()) {
         Ok(load) if load.bad.is_empty() => {
             let tasks: usize = load.pools.iter().map(std::collections::BTreeMap::len).sum();
             finding(what, Verdict::Good, format!("{tasks} files in {}", folder.display()), "")

@@ -10,9 +10,10 @@ use tradewind_model::Time;
 use super::accounts::TaskAccount;
 use super::cgroups::Cell;
 use super::records::{
-    Begun, EndRecord, Folder, Gathering, GoRecord, Placed, Sheet, Started, now, start_at,
+    Begun, EndRecord, Folder, Gathering, GoRecord, Placed, Sheet, Started, start_at,
 };
 use super::{kept, processes};
+use crate::site::clock::now;
 use crate::site::files::{at, sync_folder};
 use crate::site::{Exit, Seen};
 

@@ -4,8 +4,9 @@ use std::io;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use super::records::{Folder, Gathering, GoRecord, Sheet, now, now_ms};
+use super::records::{Folder, Gathering, GoRecord, Sheet};
 use super::supervise::Event;
+use crate::site::clock::{now, now_ms};
 
 /// So often it looks even without a wake.
 const LOOK: Duration = Duration::from_millis(100);

@@ -47,7 +47,7 @@ mod lacks;
 mod launch;
 mod owner;
 mod processes;
-pub(in crate::site) mod records;
+mod records;
 mod rlimits;
 mod role;
 pub(in crate::site) mod sheet;
@@ -76,6 +76,7 @@ use self::owner::Load;
 use self::records::{Folder, Hiding, Sheet};
 pub use self::role::play;
 pub use self::supervise::supervise;
+use super::clock::now;
 use super::limits::{CaughtCaps, Holds};
 use super::reading::{Excerpt, Links, Stream, read};
 use super::size::Size;
@@ -265,7 +266,7 @@ impl Local {
         }
         self.live.retain(|tag| self.entries.get(tag).is_some_and(|entry| !entry.is_ended()));
         self.finished.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
-        let now = records::now();
+        let now = now();
         let load = Load::read(&self.owner_folder(), &self.settings.pools, now)?;
         for bad in load.bad.iter().filter(|bad| !self.unread.contains(bad)) {
             tracing::warn!("all slots count as the owner's: {bad}; mend or remove the file");
@@ -363,7 +364,7 @@ impl Local {
 
     /// Gives a new task its slots. Only if what we know leaves none for it we look at the others.
     fn place_new(&mut self, tag: &Tag) -> io::Result<()> {
-        let now = records::now();
+        let now = now();
         let load = Load::read(&self.owner_folder(), &self.settings.pools, now)?;
         self.place_waiting(&load, now)?;
         let waits =

@@ -350,18 +350,6 @@ impl Folder {
     }
 }
 
-/// What the clock says, in milliseconds since 1970.
-pub(super) fn now_ms() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
-
-/// What the clock says, in seconds since 1970.
-pub(in crate::site) fn now() -> Time {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Time(since.map_or(0, |since| since.as_secs().cast_signed()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

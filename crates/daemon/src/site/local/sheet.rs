@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use tradewind_io::submission::signal::Warning;
 use tradewind_io::submission::{Append, Work};
 
+use super::LocalSettings;
 use super::accounts::TaskAccount;
 use super::confine::Confined;
 use super::hide::Reach;
 use super::home::Home;
 use super::records::{Folder, Sheet, Warned};
-use super::{LocalSettings, records};
 use crate::site::Order;
+use crate::site::clock::now;
 use crate::site::files::{sync_folder, write_synced};
 
 /// What a task sees of the daemon's own environment: where programs and homes are, and the
@@ -57,7 +58,7 @@ pub(super) fn of(
         pool: order.pool.clone(),
         nodes: order.nodes,
         start: order.start.0,
-        handed_in: Some(records::now().0),
+        handed_in: Some(now().0),
         limit: order.limit.0,
         gather: order.gather.map(|max| max.0),
         argv: argv(&order.work, folder),

@@ -17,10 +17,9 @@ use super::keeper::{KeeperCommand, To};
 use super::kept::RunningKeeper;
 use super::launch::Launch;
 use super::processes::{self, MARK};
-use super::records::{
-    Begun, EndRecord, Folder, GoRecord, Placed, Sheet, Started, Warned, now, now_ms,
-};
+use super::records::{Begun, EndRecord, Folder, GoRecord, Placed, Sheet, Started, Warned};
 use crate::site::Exit;
+use crate::site::clock::{now, now_ms};
 use crate::site::files::at;
 
 /// How long processes may take to vanish after `SIGKILL`; more means that the kernel is stuck.

@@ -275,7 +275,7 @@ fn gathered_work_begins_when_it_is_told() {
     until(|| place.trace(&early.tag).is_some_and(|trace| trace.here.is_some()));
     std::thread::sleep(Duration::from_millis(100));
     assert_eq!(place.trace(&early.tag).unwrap().began, None);
-    let at = Time(crate::site::local::records::now().0 + 3);
+    let at = Time(crate::site::clock::now().0 + 3);
     let variables = BTreeMap::from([("OTHER".to_owned(), "it's\n$HOME".to_owned())]);
     place.spool().go(&early.tag, &Go { at, variables }).unwrap();
     let late = Go { at: Time(0), variables: BTreeMap::new() };
@@ -308,7 +308,7 @@ fn gathered_work_begins_when_it_is_told() {
 #[test]
 fn work_begins_on_the_second_of_its_start() {
     let place = Place::new();
-    let at = |ahead| Time(crate::site::local::records::now().0 + ahead);
+    let at = |ahead| Time(crate::site::clock::now().0 + ahead);
     let soon = Order { start: at(4), ..sh(1, "exit 7") };
     let (trace, _) = place.run(&soon);
     let offset = trace.began.unwrap() - soon.start.0 * 1_000;

@@ -7,7 +7,7 @@ use tradewind_io::settings::cluster::{Accounts, Cluster, Members, Mode};
 use super::nodes::Node;
 use super::sbatch::{self, BeginTime, SbatchTerms};
 use super::{Controller, NODE_LIST, WHOLE_LIST, all_nodes, conf, listing, munge, pools, versions};
-use crate::site::local::records::now;
+use crate::site::clock::now;
 use crate::site::managed::driver::Base;
 use crate::site::managed::driver::doctor::{self, timed};
 use crate::site::managed::tool::{Call, Purpose, Who};

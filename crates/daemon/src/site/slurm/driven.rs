@@ -220,7 +220,7 @@ fn jobs_that_are_not_listed_any_more_are_looked_for_in_the_accounting() {
         assert_eq!((first.ended.len(), first.unwatched), (1, Span(0)));
         let calls = || fs::read_to_string(folder.path().join("calls")).unwrap();
         assert!(!calls().contains("sacct "), "{}", calls());
-        let since = crate::site::local::records::now() - Span(600);
+        let since = crate::site::clock::now() - Span(600);
         let second = site.survey(Some(since)).unwrap();
         let names: Vec<&str> = second.ended.iter().map(|it| it.job.name.as_str()).collect();
         let off = second.unwatched.0 - unwatched;
@@ -245,7 +245,7 @@ fn a_long_absence_is_made_up_for_in_part() {
     write("config", "AccountingStorageType = accounting_storage/slurmdbd\nMinJobAge = 300 sec\n");
     write("accounting", "");
     let mut site = super::observe(settings(folder.path())).unwrap();
-    let since = crate::site::local::records::now() - Span(3 * 86_400);
+    let since = crate::site::clock::now() - Span(3 * 86_400);
     let seen = site.survey(Some(since)).unwrap();
     assert!((0..60).contains(&(seen.unwatched.0 - 2 * 86_400)), "{:?}", seen.unwatched);
     let calls = fs::read_to_string(folder.path().join("calls")).unwrap();

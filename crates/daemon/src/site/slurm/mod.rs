@@ -444,7 +444,7 @@ impl Manager for Controller {
     }
 
     fn fits(&mut self, _: &Base, known: &Reservation, wanted: &Aside) -> Result<bool, SiteError> {
-        Ok(!reserve::is_moved(known.from, wanted.from, super::local::records::now()))
+        Ok(!reserve::is_moved(known.from, wanted.from, super::clock::now()))
     }
 
     fn reserve(&mut self, base: &Base, name: &str, wanted: &Aside) -> Result<(), SiteError> {

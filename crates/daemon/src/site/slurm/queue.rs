@@ -12,7 +12,7 @@ use super::listing::SlurmJob;
 use super::nodes::Node;
 use super::pools::{self, Needs};
 use super::{Controller, PoolsView, caps};
-use crate::site::local::records::now;
+use crate::site::clock::now;
 use crate::site::managed::driver::{Base, Manager};
 use crate::site::managed::tickets::tag_in;
 use crate::site::queued::{

@@ -7,7 +7,7 @@ use tradewind_model::{Span, Time};
 
 use super::listing::SlurmJob;
 use super::{Controller, all_jobs, all_reservations, is_unanswered, listing, moment, sbatch};
-use crate::site::local::records::now;
+use crate::site::clock::now;
 use crate::site::managed::accounts::account_of;
 use crate::site::managed::bundle::near;
 use crate::site::managed::driver::Base;

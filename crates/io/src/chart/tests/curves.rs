@@ -55,3 +55,13 @@ fn nothing_has_no_quantile() {
     let nothing = Distribution::default();
     assert!(nothing.is_empty() && nothing.quantile(0.5).is_none() && nothing.steps().is_empty());
 }
+
+/// A report may be made of files that were changed by hand.
+#[test]
+fn counts_that_add_up_to_more_than_a_number_stay_the_largest() {
+    let text =
+        format!(r#"{{"buckets":{{"1":{max},"2":{max}}},"total":{max},"most":2}}"#, max = u64::MAX);
+    let mut values: Distribution = serde_json::from_str(&text).unwrap();
+    values.merge(&values.clone());
+    assert_eq!((values.len(), values.steps().len(), values.quantile(0.5)), (u64::MAX, 2, Some(1)));
+}

@@ -75,3 +75,12 @@ fn a_mean_has_few_points() {
     let long = Trace::new(vec![(0, 0.0), (1 << 40, 1.0)]);
     assert_eq!(Trace::mean(&[&long, &long]).points().len(), 500);
 }
+
+/// A report may be made of files that were changed by hand.
+#[test]
+fn points_of_a_file_are_put_in_order() {
+    let read = |text: &str| serde_json::from_str::<Trace>(text).unwrap();
+    let (back, level) = (read(r#"{"points":[[1,0.5],[0,1.5]]}"#), read(r#"{"points":[[10,0.5]]}"#));
+    assert_eq!(back.points(), [(0, 1.5), (1, 0.5)]);
+    assert_eq!(Trace::mean(&[&back, &level]).at(0), Some(1.0));
+}

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::codec::peers::Answers;
+use crate::live::peers::RemoteProgress;
+use crate::live::record::PeerRecord;
 use crate::site::Seen;
 
 /// What a home reads of an answer at most, and so many jobs one question is about.
@@ -33,4 +35,31 @@ fn reports_of_sixty_four_wide_jobs_fit_into_an_answer() {
     pair.hear(&reports);
     let known = pair.lives[0].state().jobs[&1].away().unwrap().news.clone().unwrap();
     assert!(known.nodes.concat().len() < ANSWER / ASKED, "{} bytes", known.nodes.concat().len());
+}
+
+#[test]
+fn a_peer_that_tells_another_start_each_second_fills_no_journal() {
+    let mut pair = Pair::new();
+    pair.submit(job(3)).unwrap();
+    pair.talk();
+    pair.pass(3);
+    let transfer = pair.lives[0].wanted()[&Peer(1)][0].transfer;
+    let mut hear = |finish: Option<Finish>, since: Option<Time>| {
+        pair.now = pair.now + Span(1);
+        let (nodes, charged) = (vec![format!("node{}", pair.now.0)], Money::ZERO);
+        let news = RemoteProgress { since, nodes, finish, charged, receipt: None };
+        let fate = RemoteStatus::There(news);
+        let reports = vec![StatusReport { job: 1, transfer, fate }];
+        let input = Input::Reported { peer: Peer(1), reports, outputs: BTreeMap::new() };
+        let step = pair.lives[0].step(pair.now, input).unwrap();
+        let is_heard = |record: &&Record| matches!(record, Record::Peer(PeerRecord::Heard { .. }));
+        step.records.iter().filter(is_heard).count()
+    };
+    assert_eq!(hear(None, None), 1, "the first news");
+    assert_eq!(hear(None, Some(DAWN)), 1, "a start is written down at once");
+    let told: usize =
+        (1..=80).map(|second| hear(None, (second % 2 == 0).then_some(DAWN + Span(second)))).sum();
+    assert_eq!(told, 1, "of eighty changes in eighty seconds");
+    assert_eq!(hear(Some(Finish::Completed), Some(DAWN)), 1, "and so is an end");
+    assert!(pair.lives[0].heard.is_empty(), "nothing is kept of jobs that are over");
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tradewind_io::settings::cluster::{Cluster, Members};
 
-use crate::site::local::records::now;
+use crate::site::clock::now;
 use crate::site::managed::accounts::account_of;
 use crate::site::managed::gate::Gate;
 use crate::site::managed::spool::Spool;

@@ -50,7 +50,7 @@ use super::requests::Requests;
 use super::spool::Spool;
 use super::tickets::Ticket;
 use super::tool::Tool;
-use crate::site::local::records;
+use crate::site::clock;
 use crate::site::queued::{EndedJob, ForgottenJobs};
 use crate::site::{
     Aside, Demand, Excerpt, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Stream,
@@ -156,7 +156,7 @@ impl<M: Manager> Site for Driver<M> {
     }
 
     fn forgotten(&mut self, since: Time) -> ForgottenJobs {
-        self.manager.forgotten(&self.base, since, records::now())
+        self.manager.forgotten(&self.base, since, clock::now())
     }
 
     fn attend(&mut self, wake: Wake) {

@@ -9,7 +9,7 @@ use tradewind_io::settings::cluster::Mode;
 
 use super::Driver;
 use super::manager::{Manager, ReservationsOf};
-use crate::site::local::records::now;
+use crate::site::clock::now;
 use crate::site::{Aside, SiteError};
 
 impl<M: Manager> Driver<M> {

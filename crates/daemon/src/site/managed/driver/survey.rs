@@ -11,7 +11,7 @@ use super::judge::{self, LAST_WORD, Marked, TaskVerdict, all_of, by_mark, find, 
 use super::manager::{ManagedTask, Manager, ManagerJob, PoolsView, Reservation, ReservationsOf};
 use super::rhythm::SurveyPart;
 use super::{Driver, doctor};
-use crate::site::local::records::now;
+use crate::site::clock::now;
 use crate::site::managed::spool::{Spool, Trace};
 use crate::site::managed::tickets::{Ticket, TicketEnd};
 use crate::site::queued::{EndedJob, MAX_ENDED, WaitingJobs};

@@ -11,7 +11,7 @@ use super::heard::{Word, word};
 use super::judge::{by_mark, find};
 use super::manager::Manager;
 use super::rhythm::Need;
-use crate::site::local::records::now;
+use crate::site::clock::now;
 use crate::site::managed::news::NewsPlace;
 use crate::site::managed::spool::{Spool, Trace};
 use crate::site::managed::tickets::{Ticket, TicketEnd};

@@ -7,7 +7,7 @@ use super::manager::{Manager, ManagerJob};
 use super::{Driver, find};
 use tradewind_io::submission::signal::Warning;
 
-use crate::site::local::records::now;
+use crate::site::clock::now;
 use crate::site::managed::spool::RecallOutcome;
 use crate::site::managed::tickets::{Ticket, TicketEnd};
 use crate::site::{Exit, SiteError, Tag};
