@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-failovers test-packages packages-release test-slurm test-systemd test-quick test-older test-long test-evalys test-python test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-restart bench-forecast docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-failovers test-packages packages-release test-slurm test-systemd test-quick test-older test-long test-evalys test-python test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-restart bench-forecast bench-stores docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -155,6 +155,10 @@ lint:
 # real instances: make bench LOG=ctc.swf.gz
 bench: setup
 	./scripts/bench.sh $(LOG)
+
+# Submissions per second with the journal in a file and in PostgreSQL, a minute or two: needs wrk.
+bench-stores: build
+	./scripts/stores.sh
 
 # What one user at full rate does to another, a quarter of an hour; `make bench-fairness ROWS="what-ifs idle"`
 # measures some rows only.

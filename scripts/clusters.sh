@@ -100,21 +100,27 @@ launch() {
     fail "$name does not come up: see $home/log"
 }
 
+# runs FILE: whether the process of this number is a daemon of Slurm.
+runs() {
+    [[ $(cat "/proc/$(cat "$1" 2>/dev/null || echo none)/comm" 2>/dev/null) =~ ^slurm(ctld|d)$ ]]
+}
+
 # halt NAME: cancels its jobs, then ends its daemons.
 halt() {
     local home=$folder/$1 jobs pid
     export SLURM_CONF=$home/slurm.conf
     [ -f "$SLURM_CONF" ] || return 0
     # Without a controller of its own, the answers would be another's.
-    kill -0 "$(cat "$home/run/slurmctld.pid" 2>/dev/null)" 2>/dev/null || return 0
     for _ in $(seq 50); do
+        runs "$home/run/slurmctld.pid" || break
         jobs=$(squeue -h -o %i 2>/dev/null || true)
         [ -n "$jobs" ] || break
         xargs scancel <<<"$jobs" || true
         sleep 0.1
     done
+    # A controller that did not come up has left nodes behind.
     for pid in "$home"/run/*.pid; do
-        [ -f "$pid" ] && kill "$(cat "$pid")" 2>/dev/null || true
+        if runs "$pid"; then kill "$(cat "$pid")" || true; else rm -f "$pid"; fi
     done
     for _ in $(seq 50); do
         compgen -G "$home/run/*.pid" >/dev/null || break

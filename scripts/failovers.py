@@ -8,7 +8,7 @@ submission that was begun later was accepted.
 
 Needs Debian's slurm-wlm, postgresql, patroni and etcd-server; as root, disks can be full, too.
 PROGRAM: a release build unless given. PROXY=1: the daemons reach the primary by HAProxy instead of by
-a list of hosts in their `store`.
+a list of hosts in their `store`. Ended by SIGTERM, SIGHUP or Ctrl-C, it stops what it has started.
 
 Usage: scripts/failovers.py [ROUNDS]     each round has one of each thing; 1 unless given
 """
@@ -153,6 +153,10 @@ class Node(Started):
     def follows(self):
         return (ask(f"http://127.0.0.1:{self.rest}/replica") or (0,))[0] == 200
 
+    def is_synchronous(self):
+        """Whether each commit waits for it, so that Patroni may promote it."""
+        return (ask(f"http://127.0.0.1:{self.rest}/synchronous") or (0,))[0] == 200
+
     def all_processes(self):
         """Patroni's, the server's, and those that it has started."""
         try:
@@ -182,9 +186,18 @@ class Stage:
     def begin(self):
         for name in ("work", "marks", "etcd"):
             Path(self.folder, name).mkdir()
-        ports = {"PORT": str(20000 + os.getpid() % 20000)}
+        # Below those that the kernel gives to connections: two clusters take PORT to PORT + 1004.
+        ports = {"PORT": str(20000 + os.getpid() % 11000)}
         clusters = [HERE / "clusters.sh", "start", f"{self.folder}/clusters"]
-        subprocess.run(clusters, check=True, env={**os.environ, **ports}, stdout=sys.stderr)
+        # In a session of its own and waited for in any case: half a cluster could not be stopped.
+        start = subprocess.Popen(
+            clusters, env={**os.environ, **ports}, stdout=sys.stderr, start_new_session=True
+        )
+        try:
+            start.wait()
+        finally:
+            if start.wait() != 0:
+                raise SystemExit("the clusters do not come up")
         client, peer = free_port(), free_port()
         here = "http://127.0.0.1:"
         words = ["etcd", "--data-dir", f"{self.folder}/etcd", "--name", "one",
@@ -270,14 +283,15 @@ pool = [{{ name = "{name}-main", nodes = 4, price = 1, partition = "main" }}]
         return wait("an owner", lambda: [it for it in self.daemons if self.role(it) == "ok"])[0]
 
     def healthy(self):
-        """The primary, when two others follow it."""
+        """The primary, when two others follow it and one of them may succeed it."""
 
         def found():
             primaries = [it for it in self.nodes if it.is_primary()]
             followers = [it for it in self.nodes if it.follows()]
-            return primaries if (len(primaries), len(followers)) == (1, 2) else None
+            is_whole = (len(primaries), len(followers)) == (1, 2)
+            return primaries if is_whole and any(it.is_synchronous() for it in followers) else None
 
-        return wait("a primary and two that follow it", found, 0.5)[0]
+        return wait("a primary, and two that follow it, one at each commit", found, 0.5)[0]
 
     def command(self, *words):
         token = f"{self.folder}/one/admin.token"
@@ -386,13 +400,29 @@ pool = [{{ name = "{name}-main", nodes = 4, price = 1, partition = "main" }}]
             node.signal_all(signal.SIGKILL)
         for it in self.started:
             it.end()
-        subprocess.run([HERE / "clusters.sh", "stop", f"{self.folder}/clusters"])
+        if Path(self.folder, "clusters").exists():
+            subprocess.run([HERE / "clusters.sh", "stop", f"{self.folder}/clusters"])
         time.sleep(0.5)
-        for node in self.nodes if ROOT else []:
-            subprocess.run(["umount", "-l", node.home / "disk"])
+        for disk in Path(self.folder).glob("node*/disk"):
+            if disk.is_mount():
+                subprocess.run(["umount", "-l", disk])
+
+
+def end_on_signals():
+    """A signal to end is an exception, so that what was started is stopped, and once is enough."""
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+    def leave(number, _):
+        for it in ends:
+            signal.signal(it, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    for it in ends:
+        signal.signal(it, leave)
 
 
 def main():
+    end_on_signals()
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     folder = tempfile.mkdtemp(prefix="tw-failovers")
     os.chmod(folder, 0o755)

@@ -7,6 +7,7 @@ use crate::Postgres;
 use crate::address::Address;
 use crate::connect::{Access, connect};
 use crate::error::explain;
+use crate::patience::ask;
 
 /// Names of standbys' sessions begin so.
 const PREFIX: &str = "tradewind@";
@@ -50,35 +51,39 @@ impl Postgres {
     /// # Errors
     /// If the database cannot be reached, or has no journal of this format.
     pub fn daemons(address: &Address) -> Result<Daemons, StoreError> {
-        let name = address.name();
-        let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
-        let mut connection = connect(address, Access::Read)?;
-        let client = &mut connection.client;
-        let ask = "SELECT url, CASE WHEN until > clock_timestamp() \
-                   THEN extract(epoch FROM until - clock_timestamp())::int8 END, \
-                   coalesce((SELECT max(seq) FROM tradewind.rows), \
-                            (SELECT max(last) FROM tradewind.archives), 0) \
-                   FROM tradewind.owner WHERE id = 1";
-        let row = client.query_one(ask, &[]).map_err(wrong)?;
-        let (url, lease): (String, Option<i64>) =
-            (row.try_get(0).map_err(wrong)?, row.try_get(1).map_err(wrong)?);
-        let last: i64 = row.try_get(2).map_err(wrong)?;
-        let ask = "SELECT application_name, \
-                   extract(epoch FROM clock_timestamp() - state_change)::int8 \
-                   FROM pg_stat_activity WHERE datname = current_database() \
-                   AND application_name LIKE 'tradewind@%' ORDER BY application_name";
-        let mut standbys = Vec::new();
-        for row in client.query(ask, &[]).map_err(wrong)? {
-            let (session, silent): (String, Option<i64>) =
-                (row.try_get(0).map_err(wrong)?, row.try_get(1).map_err(wrong)?);
-            let Some((seq, url)) = parts(&session) else { continue };
-            let rows_behind = u64::try_from(last).unwrap_or(0).saturating_sub(seq);
-            let silent = silent.and_then(|it| u64::try_from(it).ok()).unwrap_or(0);
-            standbys.push(Follower { url: url.to_owned(), rows_behind, silent });
-        }
-        let lease = lease.map(|it| u64::try_from(it).unwrap_or(0));
-        Ok(Daemons { owner: Some(url).filter(|it| !it.is_empty()), lease, standbys })
+        ask(address, found)
     }
+}
+
+fn found(address: &Address) -> Result<Daemons, StoreError> {
+    let name = address.name();
+    let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
+    let mut connection = connect(address, Access::Read)?;
+    let client = &mut connection.client;
+    let ask = "SELECT url, CASE WHEN until > clock_timestamp() \
+               THEN extract(epoch FROM until - clock_timestamp())::int8 END, \
+               coalesce((SELECT max(seq) FROM tradewind.rows), \
+                        (SELECT max(last) FROM tradewind.archives), 0) \
+               FROM tradewind.owner WHERE id = 1";
+    let row = client.query_one(ask, &[]).map_err(wrong)?;
+    let (url, lease): (String, Option<i64>) =
+        (row.try_get(0).map_err(wrong)?, row.try_get(1).map_err(wrong)?);
+    let last: i64 = row.try_get(2).map_err(wrong)?;
+    let ask = "SELECT application_name, \
+               extract(epoch FROM clock_timestamp() - state_change)::int8 \
+               FROM pg_stat_activity WHERE datname = current_database() \
+               AND application_name LIKE 'tradewind@%' ORDER BY application_name";
+    let mut standbys = Vec::new();
+    for row in client.query(ask, &[]).map_err(wrong)? {
+        let (session, silent): (String, Option<i64>) =
+            (row.try_get(0).map_err(wrong)?, row.try_get(1).map_err(wrong)?);
+        let Some((seq, url)) = parts(&session) else { continue };
+        let rows_behind = u64::try_from(last).unwrap_or(0).saturating_sub(seq);
+        let silent = silent.and_then(|it| u64::try_from(it).ok()).unwrap_or(0);
+        standbys.push(Follower { url: url.to_owned(), rows_behind, silent });
+    }
+    let lease = lease.map(|it| u64::try_from(it).unwrap_or(0));
+    Ok(Daemons { owner: Some(url).filter(|it| !it.is_empty()), lease, standbys })
 }
 
 #[cfg(test)]

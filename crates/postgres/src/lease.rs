@@ -19,7 +19,7 @@ use crate::connect::{Access, Connection, connect};
 use crate::daemons;
 use crate::error::explain;
 use crate::owner;
-use crate::patience::{Hanging, LOOK, within};
+use crate::patience::{Hanging, LOOK, READ, ask, within};
 
 /// A daemon that wants to own a market.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,7 +167,6 @@ impl Renewing {
                     return;
                 }
                 Err(wrong) => {
-                    self.client = None;
                     if !is_away {
                         tracing::warn!(%wrong, "the lease cannot be renewed: no orders leave when it ends");
                     }
@@ -187,37 +186,54 @@ impl Renewing {
         }
     }
 
-    fn client(&mut self) -> Result<&mut Client, StoreError> {
-        let connection = match self.client.take() {
-            Some(connection) => connection,
-            None => connect(&self.address, Access::Write)?,
-        };
-        Ok(&mut self.client.insert(connection).client)
+    /// Asks something over the connection. A renewal that takes as long as a lease renews nothing.
+    fn over<T: Send + 'static>(
+        &mut self,
+        act: impl FnOnce(&mut Client) -> Result<T, postgres::Error> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let max = self.claimant.length.clamp(LOOK, READ);
+        over((&self.address, Access::Write, max), &mut self.client, act)
     }
 
     fn renew(&mut self) -> Result<Renewed, StoreError> {
-        let name = self.address.name().to_owned();
         let (holder, length) = (self.claimant.holder(), self.claimant.milliseconds());
         let url = self.advertised.get();
         let renew = "UPDATE tradewind.owner SET url = $3, \
                      until = clock_timestamp() + $2::int8 * interval '1 millisecond' \
                      WHERE id = 1 AND holder = $1";
-        let client = self.client()?;
-        let renewed = client.execute(renew, &[&holder, &length, &url]);
-        match renewed.map_err(|wrong| explain(&name, 0, &wrong))? {
+        match self.over(move |client| client.execute(renew, &[&holder, &length, &url]))? {
             0 => Ok(Renewed::No),
             _ => Ok(Renewed::Yes),
         }
     }
 
     fn release(&mut self) -> Result<(), StoreError> {
-        let name = self.address.name().to_owned();
         let holder = self.claimant.holder();
         let release = "UPDATE tradewind.owner SET until = '-infinity', url = '' \
                        WHERE id = 1 AND holder = $1";
-        let released = self.client()?.execute(release, &[&holder]);
-        released.map(|_| ()).map_err(|wrong| explain(&name, 0, &wrong))
+        self.over(move |client| client.execute(release, &[&holder])).map(|_| ())
     }
+}
+
+/// Asks something over a connection, which is opened if there is none. After an error, or if it takes
+/// longer than `max`, there is none.
+fn over<T: Send + 'static>(
+    (address, access, max): (&Address, Access, Duration),
+    connection: &mut Option<Connection>,
+    act: impl FnOnce(&mut Client) -> Result<T, postgres::Error> + Send + 'static,
+) -> Result<T, StoreError> {
+    let mut open = match connection.take() {
+        Some(open) => open,
+        None => connect(address, access)?,
+    };
+    let name = address.name().to_owned();
+    let call = move || {
+        let done = act(&mut open.client).map_err(|wrong| explain(&name, 0, &wrong))?;
+        Ok((open, done))
+    };
+    let (open, done) = within((max, address.name()), &Hanging::default(), call)?;
+    *connection = Some(open);
+    Ok(done)
 }
 
 /// Looks who owns a market, again and again, over one connection.
@@ -269,26 +285,14 @@ impl OwnerWatch {
         self.over(move |client| look(client, &claimant))
     }
 
-    /// Asks something over the connection, in time.
     fn over<T: Send + 'static>(
         &mut self,
         act: impl FnOnce(&mut Client) -> Result<T, postgres::Error> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let mut open = match self.connection.take() {
-            Some(open) => open,
-            None => {
-                self.said = None;
-                connect(&self.address, Access::Read)?
-            }
-        };
-        let name = self.address.name().to_owned();
-        let call = move || {
-            let done = act(&mut open.client).map_err(|wrong| explain(&name, 0, &wrong))?;
-            Ok((open, done))
-        };
-        let (open, done) = within((LOOK, self.address.name()), &Hanging::default(), call)?;
-        self.connection = Some(open);
-        Ok(done)
+        if self.connection.is_none() {
+            self.said = None;
+        }
+        over((&self.address, Access::Read, LOOK), &mut self.connection, act)
     }
 }
 
@@ -320,6 +324,15 @@ pub const IN_DATABASE: &str = "database";
 /// # Errors
 /// If the database cannot be reached, or the epoch is another's.
 pub fn site_folders(
+    address: &Address,
+    term: u64,
+    sites: &[(String, String)],
+) -> Result<Vec<String>, StoreError> {
+    let sites = sites.to_vec();
+    ask(address, move |address| note_folders(address, term, &sites))
+}
+
+fn note_folders(
     address: &Address,
     term: u64,
     sites: &[(String, String)],

@@ -49,7 +49,7 @@ pub use import::import;
 pub use lease::{Advertised, Claimant, IN_DATABASE, OwnerWatch, Renewal, site_folders};
 pub use notes::SiteNotes;
 pub use owner::Claim;
-pub use patience::{PatientReader, take_in_time};
+pub use patience::{PatientStore, take_in_time};
 pub use schema::FORMAT;
 pub use scrub::Upkeep;
 pub use store::Postgres;

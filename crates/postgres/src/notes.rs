@@ -17,6 +17,7 @@ use crate::connect::{Access, Connection, connect};
 use crate::error::{UNSURE, explain, io as wrong};
 use crate::lease::IN_DATABASE;
 use crate::owner;
+use crate::patience::ask;
 
 /// The notes of one site in one term of ownership.
 pub struct SiteNotes {
@@ -40,26 +41,37 @@ impl SiteNotes {
     }
 
     /// Does something over the connection, which is opened again after an error.
-    fn over<T>(
+    fn over<T: Send + 'static>(
         &mut self,
-        act: impl FnOnce(&mut Connection, &str, &str, u64) -> Result<T, StoreError>,
+        act: impl FnOnce(&mut Connection, &str, &str, u64) -> Result<T, StoreError> + Send + 'static,
     ) -> io::Result<T> {
         let connection = self.connection.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut open = match connection.take() {
             Some(open) => open,
             None => connect(&self.address, Access::Write).map_err(io::Error::other)?,
         };
-        let done = act(&mut open, self.address.name(), &self.site, self.term);
-        *connection = done.is_ok().then_some(open);
-        done.map_err(io::Error::other)
+        let (site, term) = (self.site.clone(), self.term);
+        let done = ask(&self.address, move |address| {
+            let done = act(&mut open, address.name(), &site, term)?;
+            Ok((open, done))
+        });
+        let (open, done) = done.map_err(io::Error::other)?;
+        *connection = Some(open);
+        Ok(done)
     }
 
-    fn write(&mut self, end: &str, gone: Vec<(i16, &str)>, there: &[&Note]) -> io::Result<()> {
-        let (gone_kinds, gone_keys): (Vec<i16>, Vec<&str>) = gone.into_iter().unzip();
+    fn write(
+        &mut self,
+        end: &'static str,
+        gone: Vec<(i16, &str)>,
+        there: &[&Note],
+    ) -> io::Result<()> {
+        let gone = gone.into_iter().map(|(kind, key)| (kind, key.to_owned()));
+        let (gone_kinds, gone_keys): (Vec<i16>, Vec<String>) = gone.unzip();
         let kinds: Vec<i16> = there.iter().map(|it| it.kind.number()).collect();
-        let keys: Vec<&str> = there.iter().map(|it| it.key.as_str()).collect();
-        let bodies: Vec<&str> = there.iter().map(|it| it.body.as_str()).collect();
-        self.over(|open, name, site, term| {
+        let keys: Vec<String> = there.iter().map(|it| it.key.clone()).collect();
+        let bodies: Vec<String> = there.iter().map(|it| it.body.clone()).collect();
+        self.over(move |open, name, site, term| {
             let number = i64::try_from(term).unwrap_or(i64::MAX);
             let row = open.client.query_one(
                 &format!("{CHANGE}{end}"),

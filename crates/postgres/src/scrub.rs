@@ -8,6 +8,7 @@ use tradewind_daemon::upkeep::Maintenance;
 
 use crate::address::Address;
 use crate::archives::{self, Keeper};
+use crate::patience::ask;
 use crate::store::Postgres;
 
 /// Rows that are looked at in one step.
@@ -40,19 +41,21 @@ impl Maintenance for Upkeep {
     }
 
     fn archive(&mut self, due: ArchiveCutoff) -> Result<Option<Segment>, StoreError> {
-        Keeper::beside(&self.address)?.archive(due, Cover::Snapshots)
+        ask(&self.address, move |address| Keeper::beside(address)?.archive(due, Cover::Snapshots))
     }
 
     fn scrub(&mut self) -> Result<Scrubbed, StoreError> {
-        let look = match &mut self.look {
-            Some(look) => look,
-            none => none.insert(Look { store: Postgres::look(&self.address)?, after: Some(0) }),
-        };
-        let step = look.step();
-        if !matches!(step, Ok(Scrubbed::Rows(_) | Scrubbed::Damaged(_))) {
-            self.look = None;
-        }
-        step
+        let look = self.look.take();
+        let (look, step) = ask(&self.address, move |address| {
+            let mut look = match look {
+                Some(look) => look,
+                None => Look { store: Postgres::look(address)?, after: Some(0) },
+            };
+            let step = look.step()?;
+            Ok((look, step))
+        })?;
+        self.look = matches!(step, Scrubbed::Rows(_) | Scrubbed::Damaged(_)).then_some(look);
+        Ok(step)
     }
 
     fn end_scrub(&mut self) {

@@ -15,6 +15,7 @@ use crate::connect::{self, Access, Connection, Facts, clocks_agree, connect};
 use crate::error::{UNSURE, explain, io, is_certain};
 use crate::lease::Claimant;
 use crate::owner::{self, Claim, Ended, Raised};
+use crate::patience::ask;
 use crate::rows::{self, Added, JournalSource};
 use crate::schema::{self, Found};
 use crate::{archives, snapshots};
@@ -149,11 +150,15 @@ impl Postgres {
     /// # Errors
     /// As [`Postgres::look`].
     pub fn market(address: &Address) -> Result<Option<Origin>, StoreError> {
-        let mut connection = connect(address, Access::Read)?;
-        match schema::found(&mut connection.client, address.name())? {
-            Found::Nothing => Ok(None),
-            Found::Journal(_) => schema::origin(&mut connection.client, address.name()).map(Some),
-        }
+        ask(address, |address| {
+            let mut connection = connect(address, Access::Read)?;
+            match schema::found(&mut connection.client, address.name())? {
+                Found::Nothing => Ok(None),
+                Found::Journal(_) => {
+                    schema::origin(&mut connection.client, address.name()).map(Some)
+                }
+            }
+        })
     }
 
     /// What an administrator should know of the database. Changes nothing.
@@ -161,7 +166,7 @@ impl Postgres {
     /// # Errors
     /// If it cannot be reached.
     pub fn facts(address: &Address) -> Result<Facts, StoreError> {
-        connect::facts(address)
+        ask(address, connect::facts)
     }
 
     /// The epoch with which this store writes; `None`: it does not.

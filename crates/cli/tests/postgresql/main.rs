@@ -148,6 +148,14 @@ fn a_job_runs(state: &Path) {
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
+fn await_so(what: &str, is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(90), "not so in time: {what}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 fn jobs(state: &Path) -> usize {
     let listed = json(&["jobs", "--all", "--state", state.to_str().unwrap()]);
     listed.as_array().map_or_else(|| listed["jobs"].as_array().unwrap().len(), Vec::len)
@@ -196,6 +204,45 @@ fn the_market_goes_on_when_the_database_was_away() {
     }
     a_job_runs(&state);
     daemon.stop();
+}
+
+#[test]
+fn a_market_whose_database_was_restored_says_which_tasks_it_does_not_know() {
+    let place = Place::new();
+    let (state, marks, end) = (place.path("state"), place.path("marks"), place.path("end"));
+    let daemon = place.start(&state, &[]);
+    a_job_runs(&state);
+    daemon.stop();
+    // As a dump that is restored later.
+    let (earlier, now) = (format!("{}_earlier", place.database), &place.database);
+    let copy = format!("CREATE DATABASE {earlier} TEMPLATE {now}");
+    place.server.admin("postgres").batch_execute(&copy).unwrap();
+    let daemon = place.start(&state, &[]);
+    let market = ["--state", state.to_str().unwrap()];
+    let (marks_text, end_text) = (marks.display(), end.display());
+    let work = format!("echo ran >>{marks_text}; while [ ! -e {end_text} ]; do sleep 0.1; done");
+    let submitted = run(&[&["submit"], &market[..], &["--time", "60", "--wrap", &work]].concat());
+    assert!(submitted.status.success());
+    await_so("it runs", || marks.exists());
+    a_job_runs(&state);
+    daemon.stop();
+    place.configure(&place.server.url(&earlier));
+    let daemon = place.start(&state, &[]);
+    let local = || {
+        let sites = json(&[&["sites"], &market[..]].concat());
+        sites["sites"][0]["pools"][0]["local"].as_u64().unwrap()
+    };
+    await_so("the nodes of the task that is not known are not used", || local() == 1);
+    let submitted =
+        run(&[&["submit", "--parsable"], &market[..], &["--time", "60", "--", "true"]].concat());
+    let number = String::from_utf8(submitted.stdout).unwrap();
+    assert_eq!(number.trim(), "4", "numbers that were given are not given again");
+    fs::write(&end, "").unwrap();
+    await_so("it was left alone, and its nodes are used again", || local() == 0);
+    let said = daemon.stop();
+    assert!(said.contains("a task of this market runs that its journal does not know"), "{said}");
+    assert!(said.contains("-2-0-0") && said.contains("numbers are not given again"), "{said}");
+    assert_eq!(fs::read_to_string(&marks).unwrap(), "ran\n");
 }
 
 #[test]

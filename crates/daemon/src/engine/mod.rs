@@ -26,6 +26,7 @@ mod sites;
 mod standby;
 mod start;
 mod still;
+mod strays;
 
 pub use by_hand::StandbyByHand;
 pub use gauges::Gauges;

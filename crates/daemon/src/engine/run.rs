@@ -18,6 +18,7 @@ use super::peers::{PeerSender, ask_all};
 use super::sites::{Reader, Worker};
 use super::standby::{self, LeaseHold, TermEnd};
 use super::start::{EngineSetup, StartError};
+use super::strays;
 use crate::codec::Codec;
 use crate::live::peers::PeerMessage;
 use crate::live::{
@@ -200,6 +201,9 @@ impl<C: Codec> Loop<C> {
             tracing::error!(%wrong, "the journal cannot be written");
             self.live = None;
             return false;
+        }
+        if let Some(live) = &self.live {
+            strays::say(live.state(), records);
         }
         self.tell(records.iter().map(|record| (at, record)));
         true

@@ -9,7 +9,9 @@ use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Origin, Store, StoreError};
 use tradewind_daemon::upkeep::{Maintenance, SqliteMaintenance};
 use tradewind_io::settings::{JournalStore, Settings};
-use tradewind_postgres::{Address, Advertised, Claim, Claimant, Postgres, Renewal};
+use tradewind_postgres::{
+    Address, Advertised, Claim, Claimant, PatientStore, Postgres, Renewal, take_in_time,
+};
 
 use super::place::{self, StateFolder};
 use super::remains::{self, Beginning, explain};
@@ -79,7 +81,7 @@ fn check_database(
     note: Option<&JournalNote>,
     how: Beginning,
 ) -> Result<(), Failure> {
-    let there = Postgres::market(address).map_err(|wrong| explain(&wrong))?;
+    let there = Postgres::market(address).map_err(|wrong| unopened(folder, &wrong))?;
     match (there, how) {
         (Some(origin), Beginning::New) => {
             let name = address.name();
@@ -151,10 +153,14 @@ impl Contender {
             let store = match first.take() {
                 Some(first) => first,
                 // Unless another daemon has taken over meanwhile.
-                None => again.open(Claim::Again(newest), Some(&origin))?,
+                None => {
+                    let (contender, origin) = (again.clone(), origin.clone());
+                    let open = move || contender.open(Claim::Again(newest), Some(&origin));
+                    take_in_time(&again.address, open)?
+                }
             };
             newest = store.epoch().unwrap_or(newest);
-            Ok(Box::new(store) as Box<dyn Store>)
+            Ok(Box::new(PatientStore::from(store)) as Box<dyn Store>)
         });
         Ok(Term { open, epoch: term, lease, hold: Some(Box::new(hold)), rules })
     }
@@ -170,7 +176,8 @@ impl Contender {
     /// # Errors
     /// If the database cannot be reached, or the folder not be written.
     pub(super) fn note(&self) -> Result<(), Failure> {
-        let origin = Postgres::market(&self.address).map_err(|wrong| explain(&wrong))?;
+        let origin =
+            Postgres::market(&self.address).map_err(|wrong| unopened(&self.folder, &wrong))?;
         match origin {
             Some(origin) => {
                 write_note(self.folder.folder(), &JournalNote::new(&origin, &self.address))
@@ -188,8 +195,8 @@ pub(super) fn unopened(folder: &StateFolder, wrong: &StoreError) -> Failure {
              `tradewind up --new`",
             JournalNote::path(folder.folder()).display()
         )),
-        StoreError::Io { .. } => Failure::usage(wrong.to_string()).hint(format!("see {PAGE}")),
-        other => explain(other),
+        StoreError::Busy { .. } => explain(wrong),
+        _ => Failure::usage(wrong.to_string()).hint(format!("see {PAGE}")),
     }
 }
 

@@ -17,7 +17,7 @@ use tradewind_daemon::live::RuleChange;
 use tradewind_daemon::store::{Store, StoreError};
 use tradewind_io::settings::Settings;
 use tradewind_postgres::{
-    Address, Advertised, Claim, Claimant, OwnerWatch, PatientReader, Postgres, SiteNotes,
+    Address, Advertised, Claim, Claimant, OwnerWatch, PatientStore, Postgres, SiteNotes,
     site_folders, take_in_time,
 };
 
@@ -164,7 +164,7 @@ impl Followed for FollowedJournal {
     }
 
     fn read(&mut self) -> Result<Box<dyn Store>, StoreError> {
-        Ok(Box::new(PatientReader::open(&self.contender.address)?))
+        Ok(Box::new(PatientStore::look(&self.contender.address)?))
     }
 
     fn take(&mut self) -> Result<Option<Term>, StoreError> {
