@@ -12,7 +12,7 @@ use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use bytes::{Buf, Bytes};
 
-use super::Cell;
+use super::TableCell;
 
 /// Rows that are read at once.
 const ROWS: usize = 8_192;
