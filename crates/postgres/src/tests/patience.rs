@@ -95,7 +95,7 @@ fn an_owner_whose_server_hangs_adds_nothing_more_until_its_journal_is_opened_aga
     let owner = Postgres::open_for(Some(&claimant()), &way, Claim::IfFree, None, now()).unwrap();
     let mut store = PatientStore::from(owner);
     store.append(&rows(1..=3)).unwrap();
-    // The row is added, and nobody learns of it.
+    // The row is added, and no answer says so.
     proxy.lose(Lost::Answers);
     let begin = Instant::now();
     let wrong = store.append(&rows([4])).unwrap_err().to_string();
