@@ -8,11 +8,13 @@ submission that was begun later was accepted.
 
 Needs Debian's slurm-wlm, postgresql, patroni and etcd-server; as root, disks can be full, too.
 PROGRAM: a release build unless given. PROXY=1: the daemons reach the primary by HAProxy instead of by
-a list of hosts in their `store`. Ended by SIGTERM, SIGHUP or Ctrl-C, it stops what it has started.
+a list of hosts in their `store`. ONLY="primary frozen,owner frozen": no other things. Ended by
+SIGTERM, SIGHUP or Ctrl-C, it stops what it has started.
 
 Usage: scripts/failovers.py [ROUNDS]     each round has one of each thing; 1 unless given
 """
 
+import base64
 import contextlib
 import glob
 import json
@@ -206,7 +208,8 @@ class Stage:
                  "--initial-advertise-peer-urls", f"{here}{peer}", "--initial-cluster",
                  f"one={here}{peer}"]  # fmt: skip
         self.started.append(Started(self.folder, "etcd", words))
-        wait("etcd", lambda: ask(f"{here}{client}/health"))
+        self.etcd = f"{here}{client}"
+        wait("etcd", lambda: ask(f"{self.etcd}/health"))
         for number in range(3):
             self.nodes.append(Node(self.folder, number, client))
         primary = self.healthy()
@@ -284,14 +287,31 @@ pool = [{{ name = "{name}-main", nodes = 4, price = 1, partition = "main" }}]
 
     def healthy(self):
         """The primary, when two others follow it and one of them may succeed it."""
+        late = time.monotonic() + PATIENCE / 3
 
         def found():
+            nonlocal late
             primaries = [it for it in self.nodes if it.is_primary()]
             followers = [it for it in self.nodes if it.follows()]
-            is_whole = (len(primaries), len(followers)) == (1, 2)
-            return primaries if is_whole and any(it.is_synchronous() for it in followers) else None
+            if (len(primaries), len(followers)) != (1, 2):
+                return None
+            if any(it.is_synchronous() for it in followers):
+                return primaries
+            if time.monotonic() > late:
+                self.forget_synchronous()
+                late += PATIENCE
+            return None
 
         return wait("a primary, and two that follow it, one at each commit", found, 0.5)[0]
+
+    def forget_synchronous(self):
+        """A primary that was frozen may write itself down as the one that has a synchronous node, just
+        after another was promoted. Patroni 3.0 leaves that to it for ever ("Synchronous replication key
+        updated by someone else"), and no node may be promoted any more."""
+        print("Patroni names no synchronous node: its key is removed", flush=True)
+        key = base64.b64encode(b"/service/tradewind/sync").decode()
+        remove = f"{self.etcd}/v3/kv/deleterange"
+        urllib.request.urlopen(remove, data=json.dumps({"key": key}).encode(), timeout=5).close()
 
     def command(self, *words):
         token = f"{self.folder}/one/admin.token"
@@ -436,6 +456,9 @@ def main():
     }
     if not ROOT:
         del things["primary's disk full"]
+    only = os.environ.get("ONLY")
+    if only:
+        things = {name: happen for name, happen in things.items() if name in only.split(",")}
     try:
         stage.begin()
         load = threading.Thread(target=stage.load)
