@@ -157,7 +157,10 @@ impl Drop for PatientStore {
     /// never does.
     fn drop(&mut self) {
         if let Some(store) = self.store.take() {
-            let close = move || Ok(drop(store));
+            let close = move || {
+                drop(store);
+                Ok(())
+            };
             // Its thread is left behind, and the server ends the session some time.
             drop(within((CLOSE, &self.name), &Hanging::default(), close));
         }
