@@ -1,8 +1,9 @@
-//! Tables as [Parquet](https://parquet.apache.org/docs/file-format/) files, which notebooks read.
+//! Tables as [Parquet](https://parquet.apache.org/docs/file-format/) files, which notebooks read and
+//! write.
 //!
-//! Flat tables of six kinds of columns, every one of which may lack values. The format is the
-//! `parquet` crate's work; this is the part of it that we use, with the choices that we make. The
-//! same cells give the same bytes.
+//! Flat tables, any cell of which may be missing. Written are six kinds of columns; the same cells
+//! give the same bytes. The format is the `parquet` crate's work; this is the part of it that we use,
+//! with the choices that we make.
 
 #[cfg(not(feature = "parquet"))]
 mod absent;
