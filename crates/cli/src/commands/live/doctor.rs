@@ -386,7 +386,7 @@ fn surveyed(observed: &mut ObservedSite) -> Finding {
             let waiting = survey.queue.len() + survey.queue_beyond as usize;
             let notes = survey.queue_notes.iter().flat_map(|note| ["; ", note.as_str()]);
             let found =
-                format!("{up} nodes are up, {waiting} jobs wait{}", notes.collect::<String>());
+                format!("nodes up: {up}, jobs waiting: {waiting}{}", notes.collect::<String>());
             (if up > 0 { Verdict::Good } else { Verdict::Warning }, found, "")
         }
         Err(wrong) => (Verdict::Bad, wrong.to_string(), "see the message"),

@@ -91,15 +91,12 @@ impl KnownRule {
         {
             return Arc::clone(known);
         }
-        let only = base.cluster.user_command.is_empty().then(|| base.own_account().ok()).flatten();
         let about = GridEngineCluster(&base.tool).settings(&["qconf", "-ssconf"]);
         self.scheduler = about.ok().and_then(|about| Scheduler::read(&about));
         let limits = Arc::new(Limits {
-            accounts: Some(base.cluster.accounts.clone()),
-            only,
             queue: self.scheduler.map(Scheduler::rule),
             pools: pools.iter().map(|pool| widest(base, pool)).collect(),
-            ..Limits::default()
+            ..base.own_limits()
         });
         self.limits = Some((Instant::now(), Arc::clone(&limits)));
         limits

@@ -56,13 +56,7 @@ impl Controller {
     /// Asks for all limits: four commands at most, two of them of the controller.
     pub(super) fn read_limits(&mut self, base: &Base) -> Limits {
         self.limits.unread.clear();
-        let only = base.cluster.user_command.is_empty().then(|| base.own_account().ok()).flatten();
-        let mut limits = Limits {
-            accounts: Some(base.cluster.accounts.clone()),
-            only,
-            options: base.cluster.options.clone(),
-            ..Limits::default()
-        };
+        let mut limits = Limits { options: base.cluster.options.clone(), ..base.own_limits() };
         let config = self.read(base, &["scontrol", "show", "config"]).map(|text| config(&text));
         let config = config.unwrap_or_default();
         let get = |key: &str| config.get(key).map_or("", String::as_str);

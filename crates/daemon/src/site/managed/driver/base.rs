@@ -10,6 +10,7 @@ use std::time::Duration;
 use tradewind_io::settings::cluster::{Cluster, Members};
 
 use crate::site::clock::now;
+use crate::site::limits::Limits;
 use crate::site::managed::accounts::account_of;
 use crate::site::managed::gate::Gate;
 use crate::site::managed::spool::Spool;
@@ -122,6 +123,16 @@ impl Base {
         }
         let answer = self.tool.must(&Call::ours(&["id", "-un"]))?;
         Ok(self.own_account.get_or_init(|| answer.text().trim().to_owned()).clone())
+    }
+
+    /// What is known of a site's limits without asking its manager: whose accounts its jobs may use.
+    pub(in crate::site) fn own_limits(&self) -> Limits {
+        let alone = self.cluster.user_command.is_empty();
+        Limits {
+            accounts: Some(self.cluster.accounts.clone()),
+            only: alone.then(|| self.own_account().ok()).flatten(),
+            ..Limits::default()
+        }
     }
 
     pub(in crate::site) fn spool<'a>(&'a self, ticket: &'a Ticket) -> Spool<'a> {
