@@ -128,7 +128,8 @@ class Node(Started):
                     "ttl": 20, "loop_wait": 5, "retry_timeout": 5, "synchronous_mode": True,
                     "postgresql": {"use_pg_rewind": True, "parameters": {"max_connections": 60}},
                 },
-                "initdb": [{"encoding": "UTF8"}, {"locale": "C"}],
+                # Each failover leaves segments of one more history, and the disk is small.
+                "initdb": [{"encoding": "UTF8"}, {"locale": "C"}, {"wal-segsize": "1"}],
             },
             "postgresql": {
                 "listen": f"127.0.0.1:{self.port}",
@@ -140,6 +141,7 @@ class Node(Started):
                 "parameters": {
                     "unix_socket_directories": str(self.home), "shared_buffers": "32MB",
                     "min_wal_size": "32MB", "max_wal_size": "64MB", "wal_keep_size": "64MB",
+                    "checkpoint_timeout": "30s",
                 },
             },
         }  # fmt: skip
