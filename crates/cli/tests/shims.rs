@@ -98,6 +98,29 @@ impl Drop for Stage {
 }
 
 #[test]
+fn the_variables_of_the_shims_are_those_of_all_commands() {
+    let stage = Stage::new();
+    symlink(PROGRAM, stage.path("bin/tradewind")).unwrap();
+    assert!(stage.text("tradewind", &["whoami"]).contains("admin"));
+
+    // A URL says where, a file as whom; an option goes before its variable.
+    let (url, token) = (stage.read("state/url"), stage.path("token"));
+    std::fs::copy(stage.path("state/admin.token"), &token).unwrap();
+    let asked = |words: &[&str]| {
+        let mut command = stage.command("tradewind", words);
+        command.env_remove("TRADEWIND_STATE").env("HOME", stage.folder.path());
+        command.env_remove("XDG_STATE_HOME").env("TRADEWIND_URL", url.trim());
+        command.env("TRADEWIND_TOKEN_FILE", &token).output().unwrap()
+    };
+    assert_eq!(asked(&["whoami"]).status.code(), Some(0));
+    let wrong = asked(&["whoami", "--token-file", "nowhere"]);
+    let said = String::from_utf8_lossy(&wrong.stderr);
+    assert!(wrong.status.code() == Some(2) && said.contains("nowhere"), "{said}");
+    let wrong = asked(&["whoami", "--ca", "nowhere.pem"]);
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("nowhere.pem"));
+}
+
+#[test]
 fn a_job_from_submission_to_accounting() {
     let stage = Stage::new();
     let script = "#!/bin/sh\n#SBATCH --nodes=2 --job-name=pair\n\

@@ -9,8 +9,8 @@ use super::expiry;
 use super::logins::{Login, Logins};
 use crate::exit::Failure;
 
-/// Which market, and as whom.
-#[derive(Debug, Clone, clap::Args)]
+/// Which market, and as whom. The default names nothing: variables do, or what is on this machine.
+#[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Market")]
 pub(crate) struct MarketArgs {
     /// Where the market is; else `$TRADEWIND_URL`, else what the folder of `--state` says,
@@ -18,14 +18,16 @@ pub(crate) struct MarketArgs {
     /// daemons with commas between them.
     #[arg(long, value_name = "URL[,URL…]")]
     url: Option<String>,
-    /// The file of the token; else `$TRADEWIND_TOKEN`, else that in the folder of `--state` if that
-    /// is given, else that of `tradewind login`, else that in the usual folder.
+    /// The file of the token; else `$TRADEWIND_TOKEN_FILE` or `$TRADEWIND_TOKEN`, else that in the
+    /// folder of `--state` if that is given, else that of `tradewind login`, else that in the usual
+    /// folder.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// The folder of a market on this machine [default: `$XDG_STATE_HOME/tradewind`].
+    /// The folder of a market on this machine; else `$TRADEWIND_STATE`
+    /// [default: `$XDG_STATE_HOME/tradewind`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Authorities to trust instead of the usual ones: certificates in PEM.
+    /// Authorities to trust instead of the usual ones, certificates in PEM; else `$TRADEWIND_CA`.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// How long an answer may take, in seconds [default: 30]; `wait` ends then in any case.
@@ -81,14 +83,19 @@ impl Found {
     }
 }
 
-/// The folder of the user's own market.
+/// The folder that is given, or that `TRADEWIND_STATE` names, or else that of the user's own market.
 ///
 /// # Errors
 /// If there is no home.
 pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(given) = given {
-        return Ok(given.to_owned());
-    }
+    named_folder(given).map_or_else(usual_folder, Ok)
+}
+
+fn named_folder(given: Option<&Path>) -> Option<PathBuf> {
+    given.map(Path::to_owned).or_else(|| path_of("TRADEWIND_STATE"))
+}
+
+fn usual_folder() -> Result<PathBuf, Failure> {
     let set = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
     state.map(|state| state.join("tradewind")).ok_or_else(|| {
@@ -101,14 +108,16 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
 /// # Errors
 /// If there is no home.
 pub(crate) fn demo_folder() -> Result<PathBuf, Failure> {
-    Ok(folder(None)?.with_file_name("tradewind-demo"))
+    Ok(usual_folder()?.with_file_name("tradewind-demo"))
 }
 
-/// The folder that is given, or else that of the user's own market, or of a demo if only that runs.
-fn running_folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
-    let own = folder(given)?;
-    let demo = demo_folder().ok().filter(|demo| given.is_none() && url(demo).exists());
-    Ok(demo.filter(|_| !url(&own).exists()).unwrap_or(own))
+/// The folder that is named, or else that of the user's own market, or of a demo if only that runs.
+fn running_folder(named: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    if let Some(named) = named {
+        return Ok(named);
+    }
+    let (own, demo) = (usual_folder()?, demo_folder()?);
+    Ok(if url(&demo).exists() && !url(&own).exists() { demo } else { own })
 }
 
 /// The journal of the market in this folder.
@@ -140,16 +149,13 @@ impl MarketArgs {
         Some(MarketArgs { url: Some(text), token_file, state, ca: None, timeout: Some(5) })
     }
 
-    /// The market that variables name, `TRADEWIND_URL` among them, or that of the usual folder.
-    pub(crate) fn of_variables() -> MarketArgs {
-        let path = |name: &str| variable(name).map(PathBuf::from);
-        MarketArgs {
-            url: None,
-            token_file: path("TRADEWIND_TOKEN_FILE"),
-            state: path("TRADEWIND_STATE"),
-            ca: path("TRADEWIND_CA"),
-            timeout: None,
-        }
+    /// The folder that an option or a variable names.
+    fn state(&self) -> Option<PathBuf> {
+        named_folder(self.state.as_deref())
+    }
+
+    fn ca_file(&self) -> Option<PathBuf> {
+        self.ca.clone().or_else(|| path_of("TRADEWIND_CA"))
     }
 
     /// How long an answer may take.
@@ -172,8 +178,8 @@ impl MarketArgs {
         let mut urls = urls.into_iter();
         let (url, others) = (urls.next().unwrap_or_default(), urls.collect());
         let login = logins.at(&url);
-        let ca = self.ca.as_ref().or_else(|| login.and_then(|it| it.ca.as_ref()));
-        let ca = ca.map(|path| read(path).map(|bytes| (path.clone(), bytes)));
+        let ca = self.ca_file().or_else(|| login.and_then(|it| it.ca.clone()));
+        let ca = ca.map(|path| read(&path).map(|bytes| (path, bytes)));
         let (token, source) = self.token(here, login)?;
         let timeout = self.timeout();
         Ok(Found { url, others, token, ca: ca.transpose()?, timeout, here, source })
@@ -192,7 +198,7 @@ impl MarketArgs {
         let (url, here) = match (given, self.running(), &logins.last) {
             (Some(url), ..) => (url, false),
             (None, Ok(url), _) => (url, true),
-            (None, Err(_), Some(last)) if self.state.is_none() => (last.clone(), false),
+            (None, Err(_), Some(last)) if self.state().is_none() => (last.clone(), false),
             (None, Err(failure), _) => return Err(failure),
         };
         let urls = url.split(',').map(|url| url.trim().trim_end_matches('/').to_owned());
@@ -203,12 +209,12 @@ impl MarketArgs {
 
     /// The authorities that are named.
     pub(crate) fn ca(&self) -> Result<Option<(PathBuf, Vec<u8>)>, Failure> {
-        self.ca.as_ref().map(|path| read(path).map(|bytes| (path.clone(), bytes))).transpose()
+        self.ca_file().map(|path| read(&path).map(|bytes| (path, bytes))).transpose()
     }
 
     /// What the market of the folder wrote down about itself.
     fn running(&self) -> Result<String, Failure> {
-        let folder = running_folder(self.state.as_deref())?;
+        let folder = running_folder(self.state())?;
         let file = url(&folder);
         std::fs::read_to_string(&file).map_err(|wrong| match wrong.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => {
@@ -220,7 +226,7 @@ impl MarketArgs {
         })
     }
 
-    /// The file that is named, or the variable; then, `here`, the administrator's own of a folder
+    /// The file that is named, or what a variable names or is; then, `here`, the administrator's own of a folder
     /// that is named and that the user may read: what the command line says goes before what an
     /// earlier command left. Then that of signing in; finally the administrator's own of the usual
     /// folder.
@@ -228,16 +234,17 @@ impl MarketArgs {
         let hint = "set `TRADEWIND_TOKEN`, or give `--token-file FILE`; an administrator issues \
                     one with `tradewind token new USER`; or sign in: `tradewind login`";
         let named = self.named_token().filter(|_| here);
-        let (text, source) = match (&self.token_file, variable("TRADEWIND_TOKEN"), named, login) {
+        let file = self.token_file.clone().or_else(|| path_of("TRADEWIND_TOKEN_FILE"));
+        let (text, source) = match (file, variable("TRADEWIND_TOKEN"), named, login) {
             (Some(path), ..) => {
-                let text = String::from_utf8_lossy(&read(path)?).into_owned();
-                (text, TokenSource::File(path.clone()))
+                let text = String::from_utf8_lossy(&read(&path)?).into_owned();
+                (text, TokenSource::File(path))
             }
             (None, Some(text), ..) => (text, TokenSource::Variable),
             (None, None, Some((text, path)), _) => (text, TokenSource::File(path)),
             (None, None, None, Some(login)) => (login.token.clone(), TokenSource::Login),
             (None, None, None, None) if here => {
-                let path = token(&running_folder(self.state.as_deref())?);
+                let path = token(&running_folder(self.state())?);
                 let text = std::fs::read_to_string(&path);
                 let text = text.map_err(|wrong| {
                     let message = format!("no token: `{}`: {wrong}", path.display());
@@ -260,7 +267,7 @@ impl MarketArgs {
 impl MarketArgs {
     /// The administrator's token in the folder that is named, and its file, if it can be read.
     fn named_token(&self) -> Option<(String, PathBuf)> {
-        let path = token(self.state.as_deref()?);
+        let path = token(&self.state()?);
         Some((std::fs::read_to_string(&path).ok()?, path))
     }
 }
@@ -268,6 +275,10 @@ impl MarketArgs {
 /// A variable that is set to something.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.trim().is_empty())
+}
+
+fn path_of(name: &str) -> Option<PathBuf> {
+    variable(name).map(PathBuf::from)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {

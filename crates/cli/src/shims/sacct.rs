@@ -86,7 +86,7 @@ pub(super) fn run(words: &[String]) -> Outcome {
         return output::print(&names.collect::<String>()).map(|()| Exit::Ok);
     }
     let columns = columns(&args)?;
-    let market = Market::open(&MarketArgs::of_variables())?;
+    let market = Market::open(&MarketArgs::default())?;
     let named = JobName::list(&args.jobs)?;
     let mut rows = wanted(&args, &market, &named)?.rows(&market, &named)?;
     rows.iter_mut().for_each(|row| row.job.state = accounted(&row.job.state).to_owned());

@@ -39,7 +39,7 @@ pub(super) fn run(given: &[String]) -> Outcome {
     let format = rest.iter().find_map(|it| it.strip_prefix("format="));
     let columns: Vec<String> =
         format.unwrap_or("user,account").split(',').map(str::to_owned).collect();
-    let market = Market::open(&MarketArgs::of_variables())?;
+    let market = Market::open(&MarketArgs::default())?;
     let user = me(&market)?;
     let sent = market.get("/v1/projects")?;
     let projects: Vec<Project> = match sent.0.get("projects") {

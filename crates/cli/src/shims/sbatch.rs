@@ -40,7 +40,7 @@ pub(super) fn run(words: &[String]) -> Outcome {
     let (given, rest) = script::command_line(words)?;
     let (manner, given) = manner(given);
     let submission = read(rest, given, &manner)?;
-    let place = MarketArgs::of_variables();
+    let place = MarketArgs::default();
     // Only options that are wrong have an exit code of their own.
     let refused = |failure| Failure { exit: Exit::Negative, ..failure };
     let market = Market::open(&place).map_err(refused)?;

@@ -40,7 +40,7 @@ pub(super) struct Args {
 pub(super) fn run(words: &[String]) -> Outcome {
     let args: Args = args::read("scancel", words)?;
     check_signal(args.signal.as_deref())?;
-    let market = Market::open(&MarketArgs::of_variables())?;
+    let market = Market::open(&MarketArgs::default())?;
     let named = JobName::list(&args.jobs)?;
     if let Some(step) = named.iter().find_map(|it| it.step.as_ref()) {
         return Err(refused(format!("job steps cannot be cancelled alone: `{step}`")));

@@ -22,7 +22,7 @@ pub(super) fn run(given: &[String]) -> Outcome {
         given.iter().partition(|word| word.starts_with('-'));
     let manner = manner(&options)?;
     let words: Vec<&str> = words.into_iter().map(String::as_str).collect();
-    let market = || Market::open(&MarketArgs::of_variables());
+    let market = || Market::open(&MarketArgs::default());
     match words[..] {
         ["show", what, ref rest @ ..] => show(what, rest, manner),
         ["hold" | "uhold", ref jobs @ ..] => each(&market()?, jobs, "hold"),
@@ -63,7 +63,7 @@ fn manner(options: &[&String]) -> Result<ScontrolOptions, Failure> {
 }
 
 fn show(what: &str, rest: &[&str], manner: ScontrolOptions) -> Outcome {
-    let market = || Market::open(&MarketArgs::of_variables());
+    let market = || Market::open(&MarketArgs::default());
     match (what, rest) {
         ("job" | "jobs", []) => {
             let rows = Wanted::default().rows(&market()?, &[])?;

@@ -60,7 +60,7 @@ pub(super) struct Args {
 
 pub(super) fn run(words: &[String]) -> Outcome {
     let args: Args = args::read("squeue", words)?;
-    let market = Market::open(&MarketArgs::of_variables())?;
+    let market = Market::open(&MarketArgs::default())?;
     let named = JobName::list(&args.jobs)?;
     let mut rows = wanted(&args, &market)?.rows(&market, &named)?;
     if named.len() == 1 && rows.is_empty() && args.states.is_empty() {

@@ -59,7 +59,8 @@ enum AuditCommand {
 /// Arguments of `tradewind audit verify`.
 #[derive(Debug, clap::Args)]
 struct FileArgs {
-    /// The folder of the market [default: `$XDG_STATE_HOME/tradewind`].
+    /// The folder of the market; else `$TRADEWIND_STATE`
+    /// [default: `$XDG_STATE_HOME/tradewind`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }

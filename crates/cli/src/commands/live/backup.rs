@@ -36,7 +36,8 @@ pub(crate) struct BackupArgs {
     /// A file that is not there yet.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The folder of the market [default: `$XDG_STATE_HOME/tradewind`].
+    /// The folder of the market; else `$TRADEWIND_STATE`
+    /// [default: `$XDG_STATE_HOME/tradewind`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }

@@ -42,7 +42,8 @@ pub(crate) struct Args {
     /// The configuration; without one, the sites of a market that has none.
     #[arg(long, value_name = "FILE")]
     config: Option<String>,
-    /// The folder of the market [default: `$XDG_STATE_HOME/tradewind`].
+    /// The folder of the market; else `$TRADEWIND_STATE`
+    /// [default: `$XDG_STATE_HOME/tradewind`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Runs no jobs.

@@ -64,7 +64,8 @@ struct JournalArgs {
 
 #[derive(Debug, clap::Args)]
 struct JournalChoice {
-    /// The folder of the market [default: `$XDG_STATE_HOME/tradewind`].
+    /// The folder of the market; else `$TRADEWIND_STATE`
+    /// [default: `$XDG_STATE_HOME/tradewind`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// A journal by itself, such as a backup.

@@ -70,7 +70,8 @@ themselves.
 
 Ctrl-C or SIGTERM stops it. Running jobs go on, and the next `up` takes them over.")]
 pub(crate) struct Args {
-    /// The folder for everything that must last [default: $XDG_STATE_HOME/tradewind].
+    /// The folder for everything that must last; else `$TRADEWIND_STATE`
+    /// [default: `$XDG_STATE_HOME/tradewind`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// The address of the API [default: 127.0.0.1:8460].

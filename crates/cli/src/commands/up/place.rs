@@ -20,8 +20,8 @@ const SITES: &str = "sites";
 pub(crate) struct StateFolder(PathBuf);
 
 impl StateFolder {
-    /// The folder that is given, or else the user's own: `$XDG_STATE_HOME/tradewind`, or
-    /// `~/.local/state/tradewind`.
+    /// The folder that is given, that of `TRADEWIND_STATE`, or else the user's own:
+    /// `$XDG_STATE_HOME/tradewind`, or `~/.local/state/tradewind`.
     ///
     /// # Errors
     /// If none is given and there is no home.
