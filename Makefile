@@ -137,7 +137,8 @@ test-long: setup
 # how long it takes. A release build; some minutes for each round.
 test-failovers: build
 	FAILOVERS=1 ./scripts/setup.sh
-	./scripts/failovers.py $(FAILOVERS)
+	python=$$(PYTHON=/usr/bin/python3 ./scripts/packages.sh failovers Patroni) && \
+	  PATRONI=$$(dirname "$$python")/patroni ./scripts/failovers.py $(FAILOVERS)
 
 # The same selection for both, so that dependencies are checked once. The MIP solver takes minutes to
 # build, and is not needed here.

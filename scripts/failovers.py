@@ -6,8 +6,9 @@ what was accepted has run, no task has run twice, the sums are zero, the journal
 the times that each thing took, from the event (a full disk: from when there was space again) until a
 submission that was begun later was accepted.
 
-Needs Debian's slurm-wlm, postgresql, patroni and etcd-server; as root, disks can be full, too.
-PROGRAM: a release build unless given. PROXY=1: the daemons reach the primary by HAProxy instead of by
+Needs Debian's slurm-wlm, postgresql and etcd-server, and Patroni 3.0.3 or later: PATRONI names its
+program (3.0.2, which Debian 12 has, takes the lock of the primary back after it was frozen, and what
+was committed meanwhile is lost). As root, disks can be full, too. PROGRAM: a release build unless given. PROXY=1: the daemons reach the primary by HAProxy instead of by
 a list of hosts in their `store`. ONLY="primary frozen,owner frozen": no other things. Ended by
 SIGTERM, SIGHUP or Ctrl-C, it stops what it has started.
 
@@ -33,6 +34,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PROGRAM = str(Path(os.environ.get("PROGRAM", HERE.parent / "target/release/tradewind")).resolve())
+PATRONI = os.environ.get("PATRONI", "patroni")
 ROOT = os.geteuid() == 0
 PATIENCE = 180  # seconds that anything may take
 GOAL = 45  # seconds that a lost primary may stop the market for
@@ -149,7 +151,7 @@ class Node(Started):
         file.write_text(json.dumps(configuration))
         if ROOT:
             shutil.chown(file, "postgres", "postgres")
-        super().__init__(folder, self.name, ["patroni", str(file)], as_postgres=True)
+        super().__init__(folder, self.name, [PATRONI, str(file)], as_postgres=True)
 
     def is_primary(self):
         return (ask(f"http://127.0.0.1:{self.rest}/primary") or (0,))[0] == 200
@@ -357,17 +359,19 @@ pool = [{{ name = "{name}-main", nodes = 4, price = 1, partition = "main" }}]
         primary = self.healthy()
         filler = primary.home / "disk" / "filler"
 
-        def stands():
-            """Takes what space there is; whether nothing was accepted for some time."""
+        def is_over():
+            """Takes what space there is; whether nothing was accepted for some time, or another node is
+            the primary: Patroni 4 lets one take over, Patroni 3.0 did not."""
             with contextlib.suppress(OSError), filler.open("ab", buffering=0) as file:
                 while True:
                     file.write(bytes(1 << 16))
             with contextlib.suppress(subprocess.SubprocessError):
                 # What is left of a segment of the write-ahead log is space, too.
                 primary.sql("SELECT pg_switch_wal()")
-            return time.monotonic() - self.moments[-1][1] > 4
+            others = [it for it in self.nodes if it is not primary]
+            return time.monotonic() - self.moments[-1][1] > 4 or any(it.is_primary() for it in others)
 
-        wait("a market that stands still", stands)
+        wait("a market that stands still, or another primary", is_over)
         filler.unlink()
         took = self.outage(time.monotonic())
         self.healthy()

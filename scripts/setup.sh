@@ -33,7 +33,7 @@ command -v chromedriver >/dev/null || missing+=(chromium-driver)
 [ -z "${FIREFOX:-}" ] || command -v firefox-esr >/dev/null || missing+=(firefox-esr)
 # FAILOVERS=1: what looks after a database of three nodes, too.
 if [ -n "${FAILOVERS:-}" ]; then
-    command -v patroni >/dev/null || missing+=(patroni)
+    /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
     command -v etcd >/dev/null || missing+=(etcd-server)
 fi
 if [ "${#missing[@]}" -eq 0 ]; then

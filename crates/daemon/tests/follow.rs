@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tradewind_daemon::codec::{Codec as _, Json};
-use tradewind_daemon::engine::{Engine, Followed, OwnerLook, SharedSetup, Term, Timing};
+use tradewind_daemon::engine::{Engine, Followed, Lease, OwnerLook, SharedSetup, Term, Timing};
 use tradewind_daemon::live::record::MarketRecord;
-use tradewind_daemon::live::{Make, Record, Settings};
+use tradewind_daemon::live::{Make, Record, RuleChange, Settings};
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store, StoreError};
 use tradewind_model::{
@@ -48,13 +48,16 @@ struct Database {
     is_away: bool,
     /// How often a standby wanted to own the market.
     takes: u32,
+    /// It gets the market, once, until this lease is lost.
+    lease: Option<Arc<Lease>>,
 }
 
 impl Database {
     /// Another one, with a row for each policy that the market had.
     fn new(policies: &[&str]) -> Database {
         let disk = Disk::new(Origin { market: "m".to_owned(), created: 0 });
-        let mut it = Database { disk, last: 0, is_free: false, is_away: false, takes: 0 };
+        let mut it =
+            Database { disk, last: 0, is_free: false, is_away: false, takes: 0, lease: None };
         it.append(Json.record(&Record::Market(MarketRecord::Created { market: "m".to_owned() })));
         let (pools, owners) = (Arc::new(pools()), vec!["o".to_owned()]);
         it.append(Json.record(&Record::Market(MarketRecord::Gridded { pools, owners })));
@@ -109,8 +112,18 @@ impl Followed for Shared {
     }
 
     fn take(&mut self) -> Result<Option<Term>, StoreError> {
-        self.database().takes += 1;
-        Ok(None)
+        let mut it = self.database();
+        it.takes += 1;
+        let Some(lease) = it.lease.take() else { return Ok(None) };
+        let disk = it.disk.clone();
+        disk.crash();
+        Ok(Some(Term {
+            open: Box::new(move || Ok(Box::new(disk.open()?) as Box<dyn Store>)),
+            epoch: 1,
+            lease,
+            hold: None,
+            rules: RuleChange::AtOnce,
+        }))
     }
 }
 
@@ -125,7 +138,7 @@ fn standby(policies: &[&str]) -> (Engine, Shared) {
         policy: "easy".to_owned(),
         settings: Settings::default(),
         timing: Timing::default(),
-        sites: Box::new(|_| Err("a standby opens no sites".to_owned())),
+        sites: Box::new(|_| Ok(Default::default())),
         changed: Box::new(|_| ()),
     };
     let engine = Engine::share(setup, None, Box::new(shared.clone())).unwrap();
@@ -186,6 +199,23 @@ fn rows_that_were_lost_with_a_primary_are_not_in_the_state_of_a_standby() {
     until("it has what there is", || policy(&engine) == "one");
     shared.fail_over(Database::new(&["two", "another"]));
     until("it has what there is now", || policy(&engine) == "another");
+    engine.handle.stop();
+    engine.wait();
+}
+
+#[test]
+fn what_an_owner_wrote_and_its_database_lost_is_not_in_its_state_afterwards() {
+    let (engine, shared) = standby(&["one"]);
+    let lease = Lease::endless();
+    let mut database = shared.database();
+    (database.lease, database.is_free) = (Some(Arc::clone(&lease)), true);
+    drop(database);
+    until("it owns the market", || engine.handle.gauges().standing().is_none());
+    // Another primary goes on, without what this owner wrote to the one before, and another daemon has
+    // the lease.
+    *shared.database() = Database::new(&["another"]);
+    lease.lose("another daemon has taken over this market");
+    until("it has what there is", || policy(&engine) == "another");
     engine.handle.stop();
     engine.wait();
 }

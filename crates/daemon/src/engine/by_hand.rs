@@ -11,7 +11,7 @@ use super::standby::Followed;
 use super::start::{EngineSetup, Timing};
 use crate::codec::Codec;
 use crate::live::{Live, Make, Settings, State};
-use crate::store::Store;
+use crate::store::{Row, Store};
 
 /// What a standby knows of a market, as [`Engine::share`](super::Engine::share) keeps it.
 pub struct StandbyByHand<C> {
@@ -61,8 +61,9 @@ impl<C: Codec> StandbyByHand<C> {
         self.follower.finish(&self.base, &self.handle, store)
     }
 
-    /// A term of ownership is over; its market up to row `last`, if that is sound.
-    pub fn leave(&mut self, live: Option<Live>, last: u64) {
-        self.follower = Follower::after(live, last, Vec::new());
+    /// A term of ownership is over; its market with the last row that is in it, if that is sound.
+    pub fn leave(&mut self, known: Option<(Live, Row)>) {
+        let told = known.as_ref().map_or(0, |(_, row)| row.seq);
+        self.follower = Follower::after(known, told, Vec::new());
     }
 }

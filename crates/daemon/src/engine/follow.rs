@@ -46,18 +46,21 @@ enum FollowerView {
 }
 
 impl Follower {
-    /// Goes on after a term of ownership, with its market if that is sound.
+    /// Goes on after a term of ownership in which rows up to `told` were passed on: with its market,
+    /// if that is sound and its last row is known. Without that row it could not be seen whether the
+    /// database has lost it, and all is read again.
     pub(super) fn after(
-        live: Option<Live>,
-        last: u64,
+        known: Option<(Live, Row)>,
+        told: u64,
         watchers: Vec<SyncSender<CommittedRecord>>,
     ) -> Follower {
-        let told = Some(last).filter(|last| *last > 0);
-        let (view, seq) = match live {
-            Some(live) => (FollowerView::Shown(Box::new(live)), last),
-            None => (FollowerView::Nothing, 0),
+        let told = Some(told).filter(|told| *told > 0);
+        let (view, last) = match known {
+            Some((live, row)) => (FollowerView::Shown(Box::new(live)), Some(row)),
+            None => (FollowerView::Nothing, None),
         };
-        Follower { view, seq, told, watchers, ..Follower::default() }
+        let seq = last.as_ref().map_or(0, |row| row.seq);
+        Follower { view, seq, last, told, watchers, ..Follower::default() }
     }
 
     /// The market, if it can be shown.

@@ -13,7 +13,7 @@ use super::start::OpenStore;
 use crate::codec::Codec;
 use crate::codec::pages::{self, Pages};
 use crate::live::{Record, State};
-use crate::store::{Snapshot, Store, StoreError};
+use crate::store::{Row, Snapshot, Store, StoreError};
 
 /// A snapshot is kept after so many bytes of rows, however few they are.
 const LONG: usize = 16 << 20;
@@ -24,6 +24,8 @@ const SETTLE_EVERY: Duration = Duration::from_secs(30);
 pub(super) struct Journal {
     pub(super) store: Box<dyn Store>,
     pub(super) open: OpenStore,
+    /// The last row that was appended since the opening.
+    pub(super) last: Option<Row>,
     /// Whether the last append went well.
     pub(super) sound: bool,
     /// The last row that is in its lasting place, and when that was looked after.
@@ -44,6 +46,7 @@ impl Journal {
     pub(super) fn reopen(&mut self) -> Result<(), StoreError> {
         // The old one holds the lock until it is gone.
         self.store = Box::new(Nothing(self.store.origin().clone()));
+        self.last = None;
         self.store = (self.open)()?;
         self.sound = true;
         Ok(())
@@ -100,7 +103,7 @@ impl Journal {
         records: impl Iterator<Item = (Time, &'a Record)> + Clone,
     ) -> Result<(), StoreError> {
         self.ahead.order(records.clone().map(|(_, record)| record));
-        let rows: Vec<(i64, Vec<u8>)> =
+        let mut rows: Vec<(i64, Vec<u8>)> =
             records.map(|(at, record)| (at.0, codec.record(record))).collect();
         if rows.is_empty() {
             return Ok(());
@@ -112,6 +115,10 @@ impl Journal {
         self.gauges.appends.add(1, took);
         self.gauges.rows.add(rows.len() as u64, took);
         self.gauges.written(self.store.last());
+        if appended.is_ok() {
+            let seq = self.store.last();
+            self.last = rows.pop().map(|(at, body)| Row { seq, at, body });
+        }
         // On a full disk nothing was written, and that is certain.
         self.sound = matches!(appended, Ok(()) | Err(StoreError::Full { .. }));
         appended

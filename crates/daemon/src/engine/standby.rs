@@ -323,9 +323,9 @@ impl<C: Codec> Life<C> {
             }
             TermEnd::Stopped => Vec::new(),
         };
-        let last = journal.store.last();
         let live = live.filter(|_| unwritten.is_none() && journal.sound);
-        self.follower = Follower::after(live, last, watchers);
+        let known = live.zip(journal.last.clone());
+        self.follower = Follower::after(known, journal.store.last(), watchers);
         // The session ends first: it has a lock that says that the market has a daemon.
         drop(journal);
         if let Some(hold) = hold

@@ -207,6 +207,7 @@ pub(super) fn journal(store: Box<dyn Store>, open: OpenStore, handle: &Handle) -
     Journal {
         store,
         open,
+        last: None,
         sound: true,
         settled: (0, Instant::now()),
         snapshot_at: 0,

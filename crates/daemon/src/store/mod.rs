@@ -126,11 +126,9 @@ pub enum StoreError {
         /// Path of the file or folder.
         path: String,
     },
-    /// Another daemon has taken over the journal since. Nothing is written here any more.
-    #[error(
-        "{path}: another daemon has taken over this market (its epoch is {epoch}, ours was \
-         {ours}): nothing is written here any more"
-    )]
+    /// Another daemon has taken over the journal since, or the database has gone back to an earlier
+    /// state. Nothing is written here any more.
+    #[error("{path}: {}: nothing is written here any more", succession(*epoch, *ours))]
     Superseded {
         /// Where the journal is.
         path: String,
@@ -149,6 +147,19 @@ pub enum StoreError {
         /// The latest that is known here.
         known: u32,
     },
+}
+
+/// Epochs only rise: an earlier one is of a database that has lost what it had confirmed.
+fn succession(epoch: u64, ours: u64) -> String {
+    match epoch < ours {
+        true => format!(
+            "the database has gone back to an earlier state (its epoch is {epoch}, ours was {ours}), \
+             and what it had confirmed since is lost"
+        ),
+        false => format!(
+            "another daemon has taken over this market (its epoch is {epoch}, ours was {ours})"
+        ),
+    }
 }
 
 /// A journal with one writer. Another database implements this.

@@ -56,6 +56,8 @@ pub(crate) struct Session {
     pub(crate) term: u64,
     number: u64,
     end: JournalEnd,
+    /// The last row that it has written.
+    pub(crate) written: Option<Row>,
     is_unsure: bool,
 }
 
@@ -111,6 +113,7 @@ impl Database {
             term: tables.term,
             number: tables.sessions,
             end: end(tables, &self.origin),
+            written: None,
             is_unsure: false,
         }
     }
@@ -195,7 +198,7 @@ impl Database {
         let tables = self.tables();
         let end = end(&tables, &self.origin);
         drop(tables);
-        Session { database: self.clone(), epoch: 0, term: 0, number: 0, end, is_unsure: true }
+        Session { database: self.clone(), epoch: 0, term: 0, number: 0, end, written: None, is_unsure: true }
     }
 }
 
@@ -266,6 +269,7 @@ impl Store for Session {
             last = last.then(*at, body);
             tables.rows.push((Row { seq: last.seq, at: *at, body: body.clone() }, last.digest));
         }
+        self.written = tables.rows.last().map(|(row, _)| row.clone());
         drop(tables);
         self.end = last;
         match fault {

@@ -150,7 +150,7 @@ impl World {
 
     /// A daemon dies. What it has begun at a cluster goes on there.
     pub(super) fn kill(&mut self, which: usize) {
-        self.daemons[which].standby.leave(None, 0);
+        self.daemons[which].standby.leave(None);
         let Some(owned) = self.daemons[which].owned.take() else { return };
         let begun =
             |hand: &Hand| hand.is_admitted && self.places[hand.site].kind == PlaceKind::Cluster;

@@ -60,7 +60,7 @@ impl Daemon {
     fn leave(&mut self) {
         let Some(owned) = self.owned.take() else { return };
         let is_whole = owned.draft.is_none() && owned.session.is_sound();
-        self.standby.leave(Some(owned.live).filter(|_| is_whole), owned.session.last());
+        self.standby.leave(Some(owned.live).filter(|_| is_whole).zip(owned.session.written));
     }
 }
 
@@ -358,7 +358,7 @@ impl World {
                 self.begin(which, session, state)
             }
             None => {
-                daemon.standby.leave(None, 0);
+                daemon.standby.leave(None);
                 self.counts.stale_rows += 1;
                 Ok(())
             }
