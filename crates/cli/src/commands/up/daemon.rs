@@ -15,8 +15,8 @@ use super::operations::DaemonOperations;
 use super::place::StateFolder;
 use super::service::{self, Happening};
 use super::{
-    Args, admit, audit, demo, listen, notify, observe, place, planner, schedules, shared, tell_url,
-    upkeep, url, windows,
+    Args, admit, audit, demo, listen, notify, observe, place, planner, schedules, shared,
+    tell_policy, tell_url, upkeep, url, windows,
 };
 use crate::background::Background;
 use crate::exit::{Exit, Failure, Outcome};
@@ -84,6 +84,7 @@ impl Daemon<'_> {
             advertised.set(args.advertise.as_deref().unwrap_or(&url));
         }
         tell_url(engine, place, &url, report)?;
+        tell_policy(engine, settings, report);
         output::print(&format!("{url}\n"))?;
         if let Some(token) = token {
             report.note(&format!("the administrator's token is in {}", token.display()));
