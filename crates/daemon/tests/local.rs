@@ -400,6 +400,19 @@ fn files_are_where_their_patterns_say() {
     assert_eq!(read("where").trim(), directory.to_str().unwrap());
 }
 
+/// Its user knows no other, and in a shared folder another job of its home may have the number here.
+#[test]
+fn files_of_a_peers_job_have_its_number_at_home_in_their_names() {
+    let mut bench = LocalBench::new();
+    let mut order = shell(&mut bench, "echo told");
+    order.surroundings.output = Some("%j-%A.out".to_owned());
+    order.variables.insert("TRADEWIND_HOME_JOB_ID".to_owned(), "12".to_owned());
+    bench.site().submit(&order).unwrap();
+    assert_eq!(until_ended(&mut bench), Exit::Code(0));
+    let told = fs::read_to_string(bench.settings.directory.join("12-12.out")).unwrap();
+    assert_eq!(told, "told\n");
+}
+
 /// Nothing of our own environment but what every program needs.
 #[test]
 fn a_task_does_not_see_the_daemons_secrets() {

@@ -12,6 +12,7 @@ use tradewind_web::documents::{Quotes, Submitted};
 
 use super::{refused, warning};
 use crate::client::{self, Market, MarketArgs, words};
+use crate::commands::live::submit::run_from_here;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Global;
 use crate::report::Report;
@@ -136,13 +137,9 @@ fn defaults(variables: &BTreeMap<String, String>, given: &[Given]) -> Vec<Given>
 
 /// It runs where it was submitted, and knows that it was submitted so.
 fn here(submission: &mut Submission) {
-    let here = std::env::current_dir().ok();
-    let here = here.and_then(|path| path.into_os_string().into_string().ok());
+    let here = run_from_here(submission);
     let around = &mut submission.surroundings;
-    if let Some(here) = here {
-        around.environment.insert("SLURM_SUBMIT_DIR".to_owned(), here.clone());
-        around.directory.get_or_insert(here);
-    }
+    around.environment.extend(here.map(|here| ("SLURM_SUBMIT_DIR".to_owned(), here)));
     around.environment.insert("TRADEWIND_SHIMS".to_owned(), "1".to_owned());
     // Commands inside the job find the same market. Tokens themselves are never handed on.
     for name in ["TRADEWIND_URL", "TRADEWIND_STATE", "TRADEWIND_TOKEN_FILE", "TRADEWIND_CA"] {

@@ -175,6 +175,14 @@ fn a_job_from_its_quote_to_the_ledger() {
     assert_eq!(all["jobs"].as_array().unwrap().len(), 4);
     assert_eq!(stage.json(&["jobs"])["jobs"].as_array().unwrap().len(), 0);
 
+    // A folder is named from here, as for `sbatch`.
+    std::fs::create_dir(here.join("sub")).unwrap();
+    let show = "pwd; echo $SLURM_SUBMIT_DIR";
+    let there = ["--chdir", "sub", "--output", "there", "--wrap", show];
+    stage.text(&[&["submit", "--time", "1", "--wait"][..], &there].concat(), 0);
+    let there = std::fs::read_to_string(here.join("sub/there")).unwrap();
+    assert_eq!(there, format!("{0}/sub\n{0}\n", here.display()));
+
     let (balance, held) = money(&stage, "user:admin");
     assert!(balance <= 1_000_000.0 && held == 0.0, "{balance} {held}");
     stage.text(&["grant", "project:flow", "12.5", "--note", "October", "--create"], 0);

@@ -3,5 +3,6 @@
 
 mod accounts;
 mod market;
+mod policy;
 mod reads;
 mod requests;

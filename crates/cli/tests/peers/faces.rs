@@ -13,7 +13,8 @@ impl Market {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
         command.args(words).arg("--state").arg(self.folder.join("state")).env("TZ", "UTC");
         let done = command.output().unwrap();
-        (done.status.success(), String::from_utf8(done.stdout).unwrap())
+        let said = [done.stdout, done.stderr].concat();
+        (done.status.success(), String::from_utf8(said).unwrap())
     }
 
     /// What a page says to the administrator.
@@ -31,8 +32,15 @@ impl Market {
     /// What `doctor` finds of the peer.
     fn doctor(&self) -> (bool, Value) {
         let config = self.folder.join("tradewind.toml");
-        let words =
-            ["doctor", "--no-jobs", "--format", "json", "--config", config.to_str().unwrap()];
+        let words = [
+            "doctor",
+            "--quiet",
+            "--no-jobs",
+            "--format",
+            "json",
+            "--config",
+            config.to_str().unwrap(),
+        ];
         let (is_good, text) = self.command(&words);
         let all: Vec<Value> = serde_json::from_str(&text).unwrap();
         (is_good, all.into_iter().find(|it| it["site"] == "b").unwrap())
@@ -121,6 +129,13 @@ fn a_job_in_doubt_at_a_silent_peer_is_shown_once_and_cancelled_with_a_note() {
     let said = String::from_utf8(done.stderr).unwrap();
     assert!(done.status.success() && said.contains("as soon as the peer answers"), "{said}");
     a.kill();
+    // It will not answer any more.
+    a.configure(1, &[]);
+    a.start();
+    let (_, said) = a.command(&["explain", "1"]);
+    let told = "whether the job has arrived there; an administrator can end the doubt";
+    assert!(said.contains(told) && said.contains("Its state is not known"), "{said}");
+    a.kill();
 }
 
 /// Of a job at a peer that does not answer.
@@ -128,12 +143,17 @@ fn every_place_says_so(a: &Market, silent: &Value) {
     let since = silent["peer_silent_since"].as_i64().unwrap();
     let since = jiff::Timestamp::from_second(since).unwrap().strftime("%FT%T").to_string();
     let sentence = silent["sentence"].as_str().unwrap();
+    // The cost grows meanwhile.
+    let (sentence, _) = sentence.split_once(" Cost so far").unwrap();
     let (says, short) = ("does not answer since 20", format!("PeerNotAvailable since {since}"));
     assert!(sentence.contains(says) && sentence.starts_with("Runs since"), "{silent}");
+    // What it has cost is known by the price that was offered.
+    let [so_far, most] = ["cost_so_far", "cost_at_most"].map(|name| silent[name].as_f64().unwrap());
+    assert!(0.0 < so_far && so_far <= most, "{silent}");
     for (words, said) in [
         (&["jobs"][..], &*short),
         (&["job", "1"], sentence),
-        (&["explain", "1"], says),
+        (&["explain", "1"], sentence),
         (&["peers"], "down"),
     ] {
         let (_, text) = a.command(words);
@@ -142,6 +162,7 @@ fn every_place_says_so(a: &Market, silent: &Value) {
     let lost = "<span class=\"chip bad\">▲ does not answer</span>";
     for (path, said) in [
         ("/peers", lost),
+        ("/peers", "data-label=\"Standing\">1000<"),
         ("/peers", "Jobs of which nothing is heard"),
         ("/peers", "<a href=\"/jobs/1\">1 far</a>"),
         ("/jobs?show=running", "<a href=\"/jobs/1\">"),
@@ -176,7 +197,9 @@ fn the_doubt_is_ended(a: &mut Market) {
     assert!(lost["state"] == "NODE_FAIL" && lost["paid"] == 0, "{lost}");
     assert!(lost["history"].to_string().contains("lost at its peer, says admin"), "{lost}");
     let (_, why) = a.command(&["explain", "1"]);
-    assert!(why.contains("b lost it, or how it ended there is unknown"), "{why}");
+    assert!(why.contains("admin has settled it as lost at b"), "{why}");
+    let (is_done, why) = a.command(&["peers", "settle", "@b", "lost", "--yes"]);
+    assert!(!is_done && why.contains("no job is at a peer `b`"), "{why}");
     let (_, audit) = a.command(&["audit"]);
     assert!(audit.contains("job 1 at a peer settled as lost"), "{audit}");
     a.kill();

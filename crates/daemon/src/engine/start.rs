@@ -292,8 +292,9 @@ pub(super) enum StartError {
     Sites(String),
     #[error("{}; {}", .0.message, .0.hint)]
     Tokens(Refusal),
-    #[error("policy `{policy}`: {why}")]
-    Policy { policy: String, why: String },
+    /// The reason names the policy.
+    #[error("{0}")]
+    Policy(String),
 }
 
 impl<C: Codec> EngineSetup<C> {
@@ -346,7 +347,7 @@ impl<C: Codec> EngineSetup<C> {
         };
         let settings = Settings { rules, ..self.settings.clone() };
         let begun = Live::begin(state, settings, Arc::clone(&self.maker), &policy, at);
-        let (live, step) = begun.map_err(|why| StartError::Policy { policy, why })?;
+        let (live, step) = begun.map_err(StartError::Policy)?;
         first.extend(step.records);
         let at = live.state().now();
         let records = first.into_iter().map(|record| (at, record)).collect();

@@ -43,10 +43,6 @@ impl PeersPage {
     fn jobs(&self, peer: &Peer) -> String {
         format!("/jobs?show=away&site={}", words::in_address(&format!("@{}", peer.name)))
     }
-
-    fn percent(&self, peer: &Peer) -> String {
-        format!("{}.{} %", peer.standing / 10, peer.standing % 10)
-    }
 }
 
 pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> PageResult {

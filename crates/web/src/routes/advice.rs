@@ -324,7 +324,11 @@ async fn of_unplaced(context: &Context, ahead: &AdviceRequest, line: Job) -> Ans
 
 /// What is known of a job that does not wait in the queue.
 fn of_line(line: Job) -> Explanation {
-    let said = line.message.or(line.sentence).unwrap_or_default();
+    let said = match line.waits_here() {
+        true => line.message.or(line.sentence),
+        false => line.sentence.or(line.message),
+    };
+    let said = said.unwrap_or_default();
     Explanation {
         job: line.id,
         reason: line.reason,

@@ -70,10 +70,13 @@ async fn take_on(
     match context.ask(caller.actor, ask).await? {
         Reply::Jobs(jobs) => {
             if let Some(&first) = jobs.first() {
-                let told = move |live: &Live| (live.left_out(first), live.slots_for_nodes(first));
-                let (left_out, slots) = context.look(told).await?;
+                let told = move |live: &Live| {
+                    let more = [live.slots_for_nodes(first), live.unknown_peers(first)];
+                    (live.left_out(first), more)
+                };
+                let (left_out, more) = context.look(told).await?;
                 warnings.extend(left_out.into_iter().map(|why| format!("left out: {why}")));
-                warnings.extend(slots);
+                warnings.extend(more.into_iter().flatten());
             }
             Ok(Submitted { jobs, warnings })
         }

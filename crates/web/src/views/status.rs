@@ -100,10 +100,15 @@ impl<'a> Moment<'a> {
     }
 
     fn cost_so_far(&self, job: &Job) -> Credits {
-        let open = matches!(job.phase(), Phase::Running);
-        let parts = job.parts().iter().filter(|_| open);
-        let parts: i128 = parts.map(|part| i128::from(self.part_cost(job, part).so_far.0)).sum();
-        Credits(i128::from(job.paid.0) + own(job, parts))
+        let since: i128 = match job.phase() {
+            Phase::Running => {
+                let parts = job.parts().iter();
+                own(job, parts.map(|part| i128::from(self.part_cost(job, part).so_far.0)).sum())
+            }
+            Phase::Away => at_peer::cost_until(job, self.now).0.into(),
+            _ => 0,
+        };
+        Credits(i128::from(job.paid.0) + since)
     }
 
     fn cost_at_most(&self, job: &Job) -> Option<Credits> {

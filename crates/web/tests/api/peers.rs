@@ -83,3 +83,20 @@ fn only_administrators_settle_and_only_what_is_at_a_peer() {
     assert_eq!((status, &jobs["jobs"]), (200, &json!([])));
     stage.stop();
 }
+
+/// A name that is not right would let a job go to the peer that it is to stay away from.
+#[test]
+fn names_of_peers_that_are_not_there_are_said_at_the_submission() {
+    let stage = Stage::new();
+    for (field, name, warns) in
+        [("peers", "far", false), ("peers", "fra", true), ("exclude_peers", "fra", true)]
+    {
+        let mut wanted = job(1);
+        wanted[field] = json!([name]);
+        let (status, told) = stage.call("ana", "POST", "/v1/jobs", wanted);
+        let warning = told["warnings"].to_string();
+        assert_eq!(status, 201, "{told}");
+        assert_eq!(warning.contains("no peer here is called fra"), warns, "{field}: {warning}");
+    }
+    stage.stop();
+}

@@ -144,6 +144,10 @@ fn jobs_at(market: &Market, peer: &str) -> Result<Vec<u64>, Failure> {
     let states = "PENDING,RUNNING,COMPLETING,UNKNOWN";
     let sent = market.pages(&format!("/v1/jobs?state={states}&site={site}"), "jobs")?;
     let JobList { jobs, .. } = sent.read()?;
+    if jobs.is_empty() {
+        let message = format!("no job is at a peer `{peer}`, or on its way there");
+        return Err(Failure::negative(message).hint("see `peers`"));
+    }
     Ok(jobs.iter().map(|job: &Job| job.id).collect())
 }
 

@@ -1,5 +1,7 @@
 //! `tradewind submit`: a job is submitted.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use tradewind_io::submission::{Submission, document};
 use tradewind_web::documents::Submitted;
@@ -89,17 +91,26 @@ pub(super) fn at_home(submission: &mut Submission, market: &Market) {
     if !market.is_here() {
         return;
     }
-    let here = std::env::current_dir().ok();
-    let here = here.and_then(|path| path.into_os_string().into_string().ok());
+    let Some(here) = run_from_here(submission) else { return };
     let around = &mut submission.surroundings;
-    match (&around.directory, here) {
-        (None, here) => around.directory = here,
+    if around.directory.as_ref() != Some(&here) {
         // It runs elsewhere, and gets the folder of the submission, as by `sbatch`.
-        (Some(_), Some(here)) => {
-            around.environment.entry("SLURM_SUBMIT_DIR".to_owned()).or_insert(here);
-        }
-        (Some(_), None) => {}
+        around.environment.entry("SLURM_SUBMIT_DIR".to_owned()).or_insert(here);
     }
+}
+
+/// Has the job run in the current directory, or in the one that it names relative to this, as `sbatch`
+/// has it; which one is the current directory, if that is known.
+pub(crate) fn run_from_here(submission: &mut Submission) -> Option<String> {
+    let here = std::env::current_dir().ok()?.into_os_string().into_string().ok()?;
+    let directory = &mut submission.surroundings.directory;
+    *directory = Some(match directory.take() {
+        // A home folder of the site.
+        Some(named) if named.starts_with('~') => named,
+        Some(named) => Path::new(&here).join(named).to_string_lossy().into_owned(),
+        None => here.clone(),
+    });
+    Some(here)
 }
 
 fn said(jobs: &[u64]) -> String {

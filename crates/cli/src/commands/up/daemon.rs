@@ -15,8 +15,8 @@ use super::operations::DaemonOperations;
 use super::place::StateFolder;
 use super::service::{self, Happening};
 use super::{
-    Args, admit, audit, demo, listen, notify, observe, place, planner, schedules, shared, tell_url,
-    upkeep, url, windows,
+    Args, admit, audit, demo, listen, notify, observe, place, planner, schedules, shared,
+    tell_policy, tell_url, upkeep, url, windows,
 };
 use crate::background::Background;
 use crate::exit::{Exit, Failure, Outcome};
@@ -83,7 +83,11 @@ impl Daemon<'_> {
         if let Some(advertised) = &market.advertised {
             advertised.set(args.advertise.as_deref().unwrap_or(&url));
         }
+        // Who knows the URL may end it.
+        let no_signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
+        let end = service::End::listen().map_err(no_signals)?;
         tell_url(engine, place, &url, report)?;
+        tell_policy(engine, settings, report);
         output::print(&format!("{url}\n"))?;
         if let Some(token) = token {
             report.note(&format!("the administrator's token is in {}", token.display()));
@@ -91,8 +95,6 @@ impl Daemon<'_> {
         let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
         let planner =
             planner::start(engine.handle.clone(), Arc::clone(&plans)).map_err(no_thread)?;
-        let no_signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
-        let end = service::End::listen().map_err(no_signals)?;
         end.tell(told, (*report).clone()).map_err(no_thread)?;
         service::notify("READY=1");
         if args.demo {

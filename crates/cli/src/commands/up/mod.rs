@@ -185,6 +185,20 @@ fn tell_url(
     }
 }
 
+/// The configuration's policy is that of a new market: says so if another one decides, and no rules
+/// choose it.
+fn tell_policy(engine: &Engine, settings: &Settings, report: &Report) {
+    let wanted = &settings.market.policy;
+    let decides = engine.handle.look(|live| live.state().policy.clone());
+    let Some(decides) = decides.ok().filter(|it| it != wanted) else { return };
+    if settings.market.rules.rules.is_empty() {
+        report.note(&format!(
+            "the policy `{decides}` decides, and not `{wanted}` of the configuration, which is for \
+             a new market: `tradewind policy '{wanted}'` changes it"
+        ));
+    }
+}
+
 /// How large the default sites are, before the journal is opened.
 ///
 /// # Errors

@@ -90,19 +90,21 @@ impl Live {
             return refuse(RefusalKind::Conflict, message, "see `jobs`");
         };
         let is_late = self.state.due_from_peer(job).is_some_and(|due| at > due);
+        let is_down = self.contacts.get(&away.peer).is_some_and(|(there, _)| !there);
         match self.state.silence_of(job) {
             Some(PeerSilence::Removed(_)) => Ok((job, &away.name)),
             Some(PeerSilence::Silent(since)) if at - since > PATIENCE => Ok((job, &away.name)),
             _ if is_late => Ok((job, &away.name)),
-            Some(PeerSilence::Silent(_)) => {
+            silence if silence.is_some() || is_down => {
                 let message = format!("{} does not answer, but only for a moment", away.name);
                 let hint = "a job can be settled after five minutes without an answer";
                 refuse(RefusalKind::Conflict, message, hint)
             }
-            None => {
-                let message = format!("{} answers: it says itself how job {number} is", away.name);
-                let hint = "`cancel` stops the job there; a peer that is taken out of the \
-                            configuration leaves its jobs to be settled";
+            _ => {
+                let message =
+                    format!("{} answers: it can say itself how job {number} is", away.name);
+                let hint = "`cancel` stops the job there; it can be settled once it should have \
+                            ended, or once its peer is taken out of the configuration";
                 refuse(RefusalKind::Conflict, message, hint)
             }
         }

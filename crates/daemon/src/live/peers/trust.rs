@@ -155,6 +155,16 @@ pub(super) fn has_run(finish: &Finish) -> bool {
 }
 
 impl Live {
+    /// Which peers the job's user has named that are not there; for people.
+    pub fn unknown_peers(&self, number: u64) -> Option<String> {
+        let job = self.state.jobs.get(&number)?;
+        let (PeerChoice::Only(named) | PeerChoice::Not(named)) =
+            job.submission.terms.peers.as_ref()?;
+        let unknown = named.iter().filter(|name| !self.settings.peers.contains(name));
+        let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+        (!unknown.is_empty()).then(|| format!("no peer here is called {}", unknown.join(", ")))
+    }
+
     /// Whether the peer must sign the starts and ends of jobs.
     pub(super) fn receipts_of(&self, peer: Peer) -> Receipts {
         let known = self.state.peers.directory.get(&peer);

@@ -43,17 +43,15 @@ pub(super) fn look(base: &Base, pools: &[Pool], hosts: &HostResources) -> Vec<Fi
 }
 
 fn good(what: &str, found: String) -> Finding {
-    let remedy = String::new();
-    Finding { what: what.to_owned(), verdict: Verdict::Good, found, remedy }
+    doctor::finding(what, Verdict::Good, found, "")
 }
 
 fn warn(what: &str, found: String, remedy: &str) -> Finding {
-    let remedy = remedy.to_owned();
-    Finding { what: what.to_owned(), verdict: Verdict::Warning, found, remedy }
+    doctor::finding(what, Verdict::Warning, found, remedy)
 }
 
 fn bad(what: &str, found: String, remedy: &str) -> Finding {
-    Finding { verdict: Verdict::Bad, ..warn(what, found, remedy) }
+    doctor::finding(what, Verdict::Bad, found, remedy)
 }
 
 fn commands(tool: &Tool) -> Finding {
@@ -90,7 +88,7 @@ fn queue(pool: &Pool, status: &Status, hosts: &HostResources) -> Finding {
         .map(|one| format!("{} {}", one.name, one.state))
         .collect();
     let wanted = pool.setup.nodes;
-    let found = format!("{} hosts, {units} of {wanted} units", own.len());
+    let found = format!("hosts: {}, units: {units} of {wanted}", own.len());
     if own.is_empty() {
         let queues: Vec<&str> = status.instances.iter().map(|one| one.name.as_str()).collect();
         let remedy = format!("name one of these: {}", queues.join(", "));
@@ -242,4 +240,18 @@ fn is_unused(complaint: &str) -> bool {
 
 fn settings_of(tool: &Tool, words: &[&str]) -> Result<BTreeMap<String, String>, String> {
     GridEngineCluster(tool).settings(words).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::managed::ssh;
+
+    #[test]
+    fn a_cluster_that_nobody_can_sign_in_to_has_the_remedy_for_that() {
+        let found = "no SSH connection to ge.example: nobody can sign in without a question";
+        let told = bad("the cluster answers", found.to_owned(), "start sge_qmaster");
+        assert_eq!(told.remedy, ssh::REMEDY);
+        assert_eq!(bad("it", "connection refused".to_owned(), "start it").remedy, "start it");
+    }
 }

@@ -120,9 +120,9 @@ fn environment(
     (all, names)
 }
 
-/// A path with `%j` the job's number, `%x` its name, `%u` its user, `%A` the array's number, `%a`
-/// the index in it, `%t` the part, `%%` a percent sign. A number between pads with zeros; what
-/// is unknown stays. A slash in a name becomes `_`: names are not paths.
+/// A path with `%j` the job's number (at its home, if it comes from a peer), `%x` its name, `%u` its
+/// user, `%A` the array's number, `%a` the index in it, `%t` the part, `%%` a percent sign. A number
+/// between pads with zeros; what is unknown stays. A slash in a name becomes `_`: names are not paths.
 pub(in crate::site) fn expand(pattern: &str, order: &Order) -> String {
     let mut out = String::new();
     let mut rest = pattern;
@@ -149,8 +149,9 @@ pub(in crate::site) fn expand(pattern: &str, order: &Order) -> String {
 }
 
 fn stands_for(letter: char, order: &Order) -> Option<String> {
-    let job = || order.tag.job.to_string();
     let variable = |name: &str| order.variables.get(name).cloned();
+    // The number that its user knows; another one could be that of another job of its home.
+    let job = || variable("TRADEWIND_HOME_JOB_ID").unwrap_or_else(|| order.tag.job.to_string());
     let name = |name: &str| name.replace(['/', '\0'], "_");
     match letter {
         'j' => Some(job()),

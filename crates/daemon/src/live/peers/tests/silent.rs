@@ -72,6 +72,8 @@ fn an_administrator_ends_the_doubt_about_a_lost_job() {
         let mut pair = Pair::with_a_silent_peer(on_lost);
         let answers = pair.settle(Role::Administrator, Settlement::Lost);
         assert_eq!(answers, Err(RefusalKind::Conflict), "it may be silent for a moment only");
+        let refused = pair.lives[0].settlement(pair.now, 1, Settlement::Lost).unwrap_err();
+        assert_eq!(refused.message, "b does not answer, but only for a moment");
         pair.pass_alone(11);
         pair.pass_alone(PATIENCE.0 + 1);
         assert_eq!(pair.settle(Role::User, Settlement::Lost), Err(RefusalKind::Forbidden));
