@@ -12,6 +12,7 @@ use super::busy::{self, Busy, SiteCall};
 use super::handle::TermHandle;
 use super::lease::Lease;
 pub(super) use super::reads::Reader;
+use crate::live::site_health::known_cause;
 use crate::live::{Act, Input, Instruction};
 use crate::site::{
     Aside, Demand, Excerpt, Reading, Seen, Site, SiteError, Survey, Tag, Turn, Wake,
@@ -160,8 +161,9 @@ struct Voice {
     pools: Vec<String>,
     /// Who says which nodes there are.
     lists: String,
-    /// What the site said instead of an answer.
-    wrong: Option<SiteError>,
+    /// Why there was no answer: the cause where it is known, since commands differ from one try to the
+    /// next.
+    wrong: Option<String>,
     /// By pool, whether it had no node that works.
     is_empty: Vec<bool>,
 }
@@ -180,11 +182,14 @@ impl Voice {
     fn hear(&mut self, survey: &Result<Survey, SiteError>) {
         let (site, lists) = (&self.site, &self.lists);
         match survey {
-            Err(wrong) if self.wrong.as_ref() != Some(wrong) => {
-                tracing::warn!(site, %wrong, "the site does not answer; {DOCTOR}");
-                self.wrong = Some(wrong.clone());
+            Err(wrong) => {
+                let said = wrong.to_string();
+                let cause = known_cause(&said).map_or(said, str::to_owned);
+                if self.wrong.as_ref() != Some(&cause) {
+                    tracing::warn!(site, %wrong, "the site does not answer; {DOCTOR}");
+                    self.wrong = Some(cause);
+                }
             }
-            Err(_) => {}
             Ok(survey) => {
                 if self.wrong.take().is_some() {
                     tracing::warn!(site, "the site answers again");
@@ -205,6 +210,15 @@ impl Voice {
                     *was_empty = is_empty;
                 }
             }
+        }
+    }
+
+    /// An order that failed is sent again and again: while the site does not answer, the log has said so.
+    fn refused(&self, tag: &Tag, act: Act, wrong: &SiteError) {
+        let site = &self.site;
+        match &self.wrong {
+            Some(_) => tracing::debug!(site, %tag, ?act, %wrong, "the site says no"),
+            None => tracing::warn!(site, %tag, ?act, %wrong, "the site says no; {DOCTOR}"),
         }
     }
 }
@@ -333,7 +347,7 @@ impl Talk {
         for (order, answer) in orders.iter().zip(answers) {
             let (tag, act) = (order.tag.clone(), order.act);
             if let Err(wrong) = &answer {
-                tracing::warn!(site = self.setup.name, %tag, ?act, %wrong, "the site says no; {DOCTOR}");
+                self.voice.refused(&tag, act, wrong);
             }
             self.engine.tell(Input::Answered { tag, act, answer })?;
         }
