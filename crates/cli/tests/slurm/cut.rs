@@ -231,8 +231,7 @@ fn a_site_is_cut_off_while_a_job_waits_in_its_queue() {
             alpha.say(&["squeue", "--noheader", "--states=PD", "--format=%k"]).contains("tw-")
         });
         wire.at("cut");
-        let told =
-            market.until_job(job, "it is away", |job| job["reason"] == "SiteNotAvailable");
+        let told = market.until_job(job, "it is away", |job| job["reason"] == "SiteNotAvailable");
         // When its turn comes is not known any more.
         let stands = (&told["state"], told.get("expected_start"), told.get("started"));
         assert_eq!(stands, (&"PENDING".into(), None, None), "{told:#}");

@@ -243,8 +243,7 @@ fn expected(moment: &Moment<'_>, planned: &Planned) -> Vec<Task> {
     let demand = state.market.demand(planned.job);
     let why = words::reason(state, job).map(|(_, text)| text).unwrap_or_default();
     let pool = |share: &Share| state.market.pools().pool(share.pool);
-    let length =
-        |share: &Share| demand.map_or(Span(1), |demand| pool(share).length_of(demand));
+    let length = |share: &Share| demand.map_or(Span(1), |demand| pool(share).length_of(demand));
     let shares: Vec<Share> = planned.place.shares(job.nodes()).collect();
     let cost = |share: &Share| pool(share).price.of(share.nodes, length(share));
     let costs = own_costs(job, shares.iter().map(cost));
