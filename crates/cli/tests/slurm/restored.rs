@@ -37,4 +37,9 @@ fn a_job_that_ended_after_the_backup_is_found() {
     assert_eq!(pool(), (1.into(), 1.into()));
     std::fs::write(market.path("end-2"), "").unwrap();
     market.until("it has ended", || pool() == (2.into(), 0.into()));
+    // So has a task of another market.
+    let words = ["sbatch", "--exclusive", "--output=/dev/null", "--chdir=/", "--time=2"];
+    alpha.say(&[&words[..], &["--comment=tw-another-7-0-0 5", "--wrap", "sleep 100"]].concat());
+    market.until("it is seen", || pool().1 != 0);
+    assert_eq!(pool(), (1.into(), 1.into()));
 }

@@ -111,12 +111,6 @@ fn sane(job: &Value, status: &Status) {
     }
 }
 
-/// Whether it waits in the queue of a site that fails.
-fn at_failing_site(job: &Value) -> bool {
-    let waits = job["state"] == "PENDING" && job["reason"] == "SiteNotAvailable";
-    waits && job.get("parts").is_some()
-}
-
 /// Whether its offer was not kept: then the market pays what is beyond it.
 fn is_breached(job: &Value) -> bool {
     job.get("promise").is_some_and(|it| it["outcome"] == "breached")
@@ -144,7 +138,6 @@ fn compare(stage: &Stage, seen: &mut BTreeMap<String, u32>) {
             ("expected with ranges", status.ranges.is_some()),
             ("expected without ranges", status.expected.is_some() && status.ranges.is_none()),
             ("in line with ranges", reason == "SiteQueue" && status.ranges.is_some()),
-            ("in line at a site that fails", at_failing_site(job)),
             ("planned after a breach", status.expected.is_some() && is_breached(job)),
             ("partly paid", status.so_far > 0 && status.state == "RUNNING"),
             ("array", job.get("array").is_some()),
@@ -207,7 +200,6 @@ fn every_place_says_the_same_of_every_job() {
         "expected with ranges",
         "expected without ranges",
         "in line with ranges",
-        "in line at a site that fails",
         "planned after a breach",
         "partly paid",
         "array",
