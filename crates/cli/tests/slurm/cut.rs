@@ -212,7 +212,7 @@ fn owners_job(alpha: &Cluster, market: &Market, file: &str) {
     alpha.say(&[&words[..], &["--time=5", "--wrap", &line]].concat());
 }
 
-/// Slurm begins it, or it is cancelled, while nobody hears of alpha.
+/// Slurm begins it, or its user cancels it, while alpha does not answer.
 #[test]
 fn a_site_is_cut_off_while_a_job_waits_in_its_queue() {
     let (alpha, beta) =

@@ -88,7 +88,7 @@ pub(crate) fn own_costs(job: &Job, costs: impl Iterator<Item = Money>) -> Vec<Mo
     let mut all = Money::ZERO;
     let own = |cost: Money| {
         let before = job.own_share(all);
-        all = all + cost;
+        all += cost;
         job.own_share(all) - before
     };
     costs.map(own).collect()
