@@ -12,7 +12,7 @@ use tradewind_sched::policy::{Policy, gridfill};
 
 use super::money::Account;
 use super::rights::{Actor, Role};
-use super::state::{Finish, JobHold, Phase};
+use super::state::{Finish, JobHold, Phase, Why};
 use super::*;
 use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
