@@ -81,3 +81,19 @@ fn an_owner_has_the_nodes_for_as_long_as_asked() {
     assert_eq!((&job["state"], &job["restarts"]), (&"COMPLETED".into(), &1.into()), "{job:#}");
     assert_eq!(money(&stage, "user:admin").1, 0.0, "nothing is held any more");
 }
+
+#[test]
+fn a_discount_that_is_offered_later_counts_from_then_on() {
+    let price = |stage: &Stage, job: &str| {
+        stage.text(&["submit", "--preemptible", "--time", "1", "--wrap", "true"], 0);
+        until("it has its price", || stage.json(&["job", job]).get("parts").is_some());
+        stage.json(&["job", job])["parts"][0]["price"].to_string()
+    };
+    let offer = "preemption = { notice = '30s', discount = 0.5 }\n";
+    let mut stage = Stage::configured(&SITE.replace(offer, ""));
+    assert_eq!(price(&stage, "1"), "1");
+    stage.kill();
+    stage.write("tradewind.toml", SITE);
+    stage.start();
+    assert_eq!(price(&stage, "2"), "0.5");
+}

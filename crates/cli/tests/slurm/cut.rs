@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::cluster::{Cluster, Plan};
-use super::market::{Market, Offer, micro, tally};
+use super::market::{Market, Offer, marks, micro, tally};
 use super::promise::{
     HEAD, accept, all_is_well, check, is_away, now, outcome, pause, quote, words,
 };
@@ -72,10 +72,15 @@ impl Wire {
 
 /// Alpha is cheap and behind the wire, beta costs five times as much.
 fn start(alpha: &Cluster, beta: &Cluster) -> (Market, Wire) {
+    start_with(alpha, beta, "")
+}
+
+/// Alpha has a line of its own in the configuration.
+fn start_with(alpha: &Cluster, beta: &Cluster, line: &str) -> (Market, Wire) {
     let (wire, path) = Wire::new(alpha);
     let lines = "timeout = \"4s\"\nsurvey_every = \"1s\"";
     let offer = |cluster, name, price| Offer::new(cluster, name, 2, price).with(lines);
-    let mut first = offer(alpha, "alpha", "1");
+    let mut first = Offer::new(alpha, "alpha", 2, "1").with(&format!("{lines}\n{line}"));
     first.environment.insert("PATH".to_owned(), path);
     (Market::start(HEAD, &[first, offer(beta, "beta", "5")]), wire)
 }
@@ -195,6 +200,98 @@ fn a_site_is_cut_off_at_a_cancel() {
         alpha.until("Slurm has nothing of it", |it| {
             it.say(&["squeue", "-h", "-o", "%i"]).trim().is_empty()
         });
+    }
+    all_is_well(&market);
+}
+
+/// An owner's job on both nodes of alpha that runs until the file is there.
+fn owners_job(alpha: &Cluster, market: &Market, file: &str) {
+    let file = market.path("work").join(file);
+    let line = format!("until test -e {}; do sleep 0.2; done", file.display());
+    let words = ["sbatch", "--exclusive", "--output=/dev/null", "--chdir=/", "--nodes=2"];
+    alpha.say(&[&words[..], &["--time=5", "--wrap", &line]].concat());
+}
+
+/// Slurm begins it, or its user cancels it, while alpha does not answer.
+#[test]
+fn a_site_is_cut_off_while_a_job_waits_in_its_queue() {
+    let (alpha, beta) =
+        (Cluster::start(&Plan::of("alpha", 2)), Cluster::start(&Plan::of("beta", 2)));
+    let (market, wire) = start_with(&alpha, &beta, "owners_queue = \"in-line\"");
+    for (mark, expected) in [("lined", "COMPLETED"), ("left", "CANCELLED")] {
+        owners_job(&alpha, &market, mark);
+        market.until("it is seen", || market.pool("alpha")["local"] == 2);
+        let line = marks(&market.work(), mark, "true");
+        let asked = ["--sites", "alpha", "--nodes", "2", "--time", "1:00", "--wrap", &line];
+        let job = market.submit(&asked);
+        market.until_job(job, "its turn is known", |job| {
+            job["reason"] == "SiteQueue" && job["expected_start"]["at"].is_i64()
+        });
+        market.until("Slurm has it", || {
+            alpha.say(&["squeue", "--noheader", "--states=PD", "--format=%k"]).contains("tw-")
+        });
+        wire.at("cut");
+        let told = market.until_job(job, "it is away", |job| job["reason"] == "SiteNotAvailable");
+        // When its turn comes is not known any more.
+        let stands = (&told["state"], told.get("expected_start"), told.get("started"));
+        assert_eq!(stands, (&"PENDING".into(), None, None), "{told:#}");
+        if expected == "CANCELLED" {
+            market.text(&["cancel", &job.to_string()]);
+            assert_eq!(market.job(job)["state"], "COMPLETING");
+        } else {
+            std::fs::write(market.path("work").join(mark), "").unwrap();
+            market.until("it has run", || market.written("marks").contains(mark));
+        }
+        assert_eq!(market.pool("beta")["ours"], 0, "it may run at alpha");
+        wire.mend(&market);
+        let told = market.until_state(job, expected);
+        assert_eq!(told["restarts"], 0, "{told:#}");
+        std::fs::write(market.path("work").join(mark), "").unwrap();
+        alpha.until("Slurm has nothing", |it| it.say(&["squeue", "-h"]).trim().is_empty());
+    }
+    assert_eq!(market.written("marks"), "lined\n");
+    all_is_well(&market);
+}
+
+/// An owner's waiting job gets nodes back: the signal is not sent, or its sending is not confirmed.
+#[test]
+fn a_site_is_cut_off_when_nodes_go_back_to_their_owner() {
+    let (alpha, beta) =
+        (Cluster::start(&Plan::of("alpha", 2)), Cluster::start(&Plan::of("beta", 2)));
+    let line = "preemption = { notice = \"5s\", discount = 0.5 }";
+    let (market, wire) = start_with(&alpha, &beta, line);
+    for step in ["before-scancel", "after-scancel"] {
+        let run = "until test -e enough; do sleep 0.2; done";
+        let line = marks(&market.work(), step, run);
+        let place = ["--sites", "alpha", "--nodes", "2", "--preemptible", "--time", "10:00"];
+        let job = market.submit(&[&place[..], &["--wrap", &line]].concat());
+        market.until_state(job, "RUNNING");
+        market.until("its work has begun", || market.written("marks").contains(step));
+        wire.at(step);
+        owners_job(&alpha, &market, step);
+        wire.until_cut(&market, step);
+        market.until("it is known to be away", || is_away(&market, "alpha"));
+        let said = || market.log().matches("the site says no").count();
+        let before = said();
+        pause(8);
+        assert_eq!(said(), before, "the log says once that it is away:\n{}", market.log());
+        let told = market.job(job);
+        assert_eq!((&told["state"], &told["restarts"]), (&"RUNNING".into(), &0.into()));
+        wire.mend(&market);
+        let told = market.until_job(job, "it waits again", |job| job["restarts"] == 1);
+        let at = |what: &str| {
+            let mut all = told["history"].as_array().unwrap().iter();
+            all.find(|it| it["what"] == what).unwrap()["at"].as_i64().unwrap()
+        };
+        // Half a credit for each of two nodes and second, until its notice. That its work began was
+        // learned a little later.
+        let paid = [at("began"), at("planned")].map(|from| (at("notice") - from) * 1_000_000);
+        assert!((paid[0]..=paid[1]).contains(&micro(&told["paid"])), "{told:#}");
+        std::fs::write(market.path("work").join(step), "").unwrap();
+        market.until("it runs again", || tally(&market.written("marks"))[step] == 2);
+        std::fs::write(market.path("work/enough"), "").unwrap();
+        market.until_state(job, "COMPLETED");
+        std::fs::remove_file(market.path("work/enough")).unwrap();
     }
     all_is_well(&market);
 }

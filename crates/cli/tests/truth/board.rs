@@ -74,7 +74,8 @@ fn of_job(job: &Value, status: &Status, drawn: &[Drawn]) {
         }
         "PENDING" => {
             let starts = drawn.iter().all(|it| Some(it.start) == status.expected);
-            are(&[EXPECTED]) && starts && drawn.is_empty() == status.expected.is_none()
+            let is_own = !crate::is_breached(job) || Some(paid + cost) <= status.at_most;
+            are(&[EXPECTED]) && starts && is_own && drawn.is_empty() == status.expected.is_none()
         }
         // Cancelled in line with the owners' jobs: it never had nodes.
         "COMPLETING" if drawn.is_empty() && job.get("sites").is_some() => {

@@ -99,6 +99,8 @@ fn sane(job: &Value, status: &Status) {
         let is_promised = job.get("promise").is_some_and(|it| it["outcome"] == "open");
         assert!(status.expected.is_some() && !is_promised, "{job}");
     }
+    let fails = job.get("failing_sites").is_some();
+    assert!(!fails || status.expected.is_none(), "its site fails: {job}");
     match status.state.as_str() {
         "PENDING" => assert!(job.get("started").is_none(), "{job}"),
         "CONFIGURING" | "RUNNING" | "COMPLETING" => {
@@ -107,6 +109,11 @@ fn sane(job: &Value, status: &Status) {
         }
         _ => assert_eq!((status.so_far, status.at_most), (paid, Some(paid)), "{job}"),
     }
+}
+
+/// Whether its offer was not kept: then the market pays what is beyond it.
+fn is_breached(job: &Value) -> bool {
+    job.get("promise").is_some_and(|it| it["outcome"] == "breached")
 }
 
 /// All places, of one market. Adds to `seen` what kinds of jobs there were.
@@ -131,6 +138,7 @@ fn compare(stage: &Stage, seen: &mut BTreeMap<String, u32>) {
             ("expected with ranges", status.ranges.is_some()),
             ("expected without ranges", status.expected.is_some() && status.ranges.is_none()),
             ("in line with ranges", reason == "SiteQueue" && status.ranges.is_some()),
+            ("planned after a breach", status.expected.is_some() && is_breached(job)),
             ("partly paid", status.so_far > 0 && status.state == "RUNNING"),
             ("array", job.get("array").is_some()),
             ("restarted", job["restarts"].as_u64() > Some(0)),
@@ -192,6 +200,7 @@ fn every_place_says_the_same_of_every_job() {
         "expected with ranges",
         "expected without ranges",
         "in line with ranges",
+        "planned after a breach",
         "partly paid",
         "array",
         "restarted",

@@ -91,9 +91,11 @@ impl<C: Codec> Loop<C> {
             batch.extend(messages.try_iter().take(self.base.timing.batch));
             let stop = batch.iter().any(|message| matches!(message, Message::Stop));
             let leaver = standby::leaver(&mut batch, self.hold.is_some());
+            let surveyed: Vec<usize> = batch.iter().filter_map(surveyed_site).collect();
             for turn in self.large.turns(batch, stop || leaver.is_some()) {
                 self.take_in(turn, &mut ticked);
             }
+            surveyed.into_iter().filter_map(|site| self.workers.get(site)).for_each(Worker::heard);
             self.plan();
             self.instruct();
             self.inquire();
@@ -373,6 +375,17 @@ impl<C: Codec> Loop<C> {
         let Some(live) = &mut self.live else { return };
         let touched = live.take_touched();
         self.journal.keep(live.state(), &touched);
+    }
+}
+
+/// The site of which the message brings a survey.
+fn surveyed_site(message: &Message) -> Option<usize> {
+    match message {
+        Message::Input(input) => match &**input {
+            Input::Surveyed { site, .. } => Some(site.0 as usize),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

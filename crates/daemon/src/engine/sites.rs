@@ -12,6 +12,7 @@ use super::busy::{self, Busy, SiteCall};
 use super::handle::TermHandle;
 use super::lease::Lease;
 pub(super) use super::reads::Reader;
+use crate::live::site_health::known_cause;
 use crate::live::{Act, Input, Instruction};
 use crate::site::{
     Aside, Demand, Excerpt, Reading, Seen, Site, SiteError, Survey, Tag, Turn, Wake,
@@ -24,6 +25,8 @@ const DOCTOR: &str = "`tradewind doctor` says what to do";
 const LAST_WAIT: Duration = Duration::from_secs(10);
 /// So many orders are given to a site at once; meanwhile all others wait.
 const AT_ONCE: usize = 32;
+/// How long a site's thread waits at once for the market to take in its survey.
+const UNHEARD: Duration = Duration::from_secs(1);
 /// A look that showed news of our tasks is followed by the next one so many times sooner: where
 /// one has ended, others will, and nodes stay idle until it is known.
 const SOONER: u32 = 4;
@@ -53,6 +56,8 @@ pub(super) enum SiteRequest {
     Read(Tag, Excerpt, SyncSender<Result<Reading, SiteError>>),
     /// To take a turn: the site has news.
     Wake,
+    /// The market has taken in its last survey.
+    Heard,
     /// Whether jobs wait for nodes, for the site.
     Expect(Demand),
     /// To stop, when all else is done.
@@ -95,11 +100,17 @@ impl Worker {
         let watch = busy::watch(id, site.clone(), Arc::clone(&busy), engine.clone());
         let inside = Arc::clone(&busy);
         let thread = std::thread::Builder::new().name(name).spawn(move || {
-            let voice = Voice::new(&setup);
-            let tasks = BTreeMap::new();
-            Talk { id, setup, engine, errands: receive, voice, tasks, busy: inside, lease }.go_on();
+            let (voice, tasks, busy) = (Voice::new(&setup), BTreeMap::new(), inside);
+            let is_heard = true;
+            Talk { id, setup, engine, errands: receive, voice, tasks, busy, is_heard, lease }
+                .go_on();
         })?;
         Ok(Worker { site, errands, busy, thread, _watch: watch })
+    }
+
+    /// The market has taken in what the site said last: the next survey may come.
+    pub(super) fn heard(&self) {
+        drop(self.errands.send(SiteRequest::Heard));
     }
 
     /// Sends orders to the site, in their order.
@@ -149,6 +160,9 @@ struct Talk {
     /// As they were last seen.
     tasks: BTreeMap<Tag, Seen>,
     busy: Arc<Busy>,
+    /// Whether the market has taken in the last survey. Until then there is no next one: surveys of a site whose
+    /// queue takes long to look ahead at would keep all others waiting.
+    is_heard: bool,
     /// Orders reach the site only while it holds.
     lease: Arc<Lease>,
 }
@@ -160,8 +174,9 @@ struct Voice {
     pools: Vec<String>,
     /// Who says which nodes there are.
     lists: String,
-    /// What the site said instead of an answer.
-    wrong: Option<SiteError>,
+    /// Why there was no answer: the cause where it is known, since commands differ from one try to the
+    /// next.
+    wrong: Option<String>,
     /// By pool, whether it had no node that works.
     is_empty: Vec<bool>,
 }
@@ -180,11 +195,14 @@ impl Voice {
     fn hear(&mut self, survey: &Result<Survey, SiteError>) {
         let (site, lists) = (&self.site, &self.lists);
         match survey {
-            Err(wrong) if self.wrong.as_ref() != Some(wrong) => {
-                tracing::warn!(site, %wrong, "the site does not answer; {DOCTOR}");
-                self.wrong = Some(wrong.clone());
+            Err(wrong) => {
+                let said = wrong.to_string();
+                let cause = known_cause(&said).map_or(said, str::to_owned);
+                if self.wrong.as_ref() != Some(&cause) {
+                    tracing::warn!(site, %wrong, "the site does not answer; {DOCTOR}");
+                    self.wrong = Some(cause);
+                }
             }
-            Err(_) => {}
             Ok(survey) => {
                 if self.wrong.take().is_some() {
                     tracing::warn!(site, "the site answers again");
@@ -207,6 +225,15 @@ impl Voice {
             }
         }
     }
+
+    /// An order that failed is sent again and again: while the site does not answer, the log has said so.
+    fn refused(&self, tag: &Tag, act: Act, wrong: &SiteError) {
+        let site = &self.site;
+        match &self.wrong {
+            Some(_) => tracing::debug!(site, %tag, ?act, %wrong, "the site says no"),
+            None => tracing::warn!(site, %tag, ?act, %wrong, "the site says no; {DOCTOR}"),
+        }
+    }
 }
 
 impl Talk {
@@ -216,7 +243,7 @@ impl Talk {
         let (mut stopping, mut is_woken) = (false, false);
         loop {
             next = self.setup.site.due().unwrap_or(next);
-            if (is_woken || Instant::now() >= next) && !stopping {
+            if (is_woken || Instant::now() >= next) && self.is_heard && !stopping {
                 is_woken = false;
                 match self.turn() {
                     Ok(pause) => next = Instant::now() + pause,
@@ -224,8 +251,12 @@ impl Talk {
                 }
                 next = self.setup.site.due().unwrap_or(next);
             }
+            let pause = match self.is_heard {
+                true => next.saturating_duration_since(Instant::now()),
+                false => UNHEARD,
+            };
             let more = match waiting.is_empty() && !stopping {
-                true => self.errands.recv_timeout(next.saturating_duration_since(Instant::now())),
+                true => self.errands.recv_timeout(pause),
                 false => self.errands.try_recv().map_err(|_| RecvTimeoutError::Timeout),
             };
             match more {
@@ -245,6 +276,7 @@ impl Talk {
                     drop(answer.send(self.setup.site.reading(&tag, &wanted)));
                 }
                 Ok(SiteRequest::Wake) => is_woken = true,
+                Ok(SiteRequest::Heard) => self.is_heard = true,
                 Ok(SiteRequest::Expect(demand)) => self.setup.site.expect(demand),
                 Ok(SiteRequest::Stop) => stopping = true,
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -288,6 +320,7 @@ impl Talk {
             Ok(survey) if self.is_news(survey) => (every / SOONER).max(took).min(every),
             _ => every,
         };
+        self.is_heard = false;
         self.engine.tell(Input::Surveyed { site: self.id, survey })?;
         Ok(pause)
     }
@@ -333,7 +366,7 @@ impl Talk {
         for (order, answer) in orders.iter().zip(answers) {
             let (tag, act) = (order.tag.clone(), order.act);
             if let Err(wrong) = &answer {
-                tracing::warn!(site = self.setup.name, %tag, ?act, %wrong, "the site says no; {DOCTOR}");
+                self.voice.refused(&tag, act, wrong);
             }
             self.engine.tell(Input::Answered { tag, act, answer })?;
         }
@@ -406,20 +439,26 @@ mod tests {
         }
     }
 
-    /// How many answers to a withdrawal an engine gets.
-    fn heard(is_slow: bool) -> usize {
-        let lease = Lease::timed(crate::engine::Tick::now(), Duration::from_secs(600));
+    const LONG: Duration = Duration::from_secs(600);
+
+    /// A site's thread, and what it tells the engine.
+    fn worker(is_slow: bool, survey_every: Duration) -> (Worker, Receiver<Message>) {
+        let lease = Lease::timed(crate::engine::Tick::now(), LONG);
         let (handle, messages) = Handle::pair();
         let fake = FakeSite::new(Vec::new(), Time(0));
         let site: Box<dyn Site> = match is_slow {
             true => Box::new(Slow(fake, Arc::clone(&lease))),
             false => Box::new(fake),
         };
-        let long = Duration::from_secs(600);
         let (name, owner) = ("a".to_owned(), "o".to_owned());
-        let setup = SiteSetup { name, owner, site, survey_every: long, survey_within: long };
+        let setup = SiteSetup { name, owner, site, survey_every, survey_within: LONG };
         let engine = TermHandle::new(handle, Arc::clone(&lease));
-        let worker = Worker::start(SiteId(0), setup, engine, lease).unwrap();
+        (Worker::start(SiteId(0), setup, engine, lease).unwrap(), messages)
+    }
+
+    /// How many answers to a withdrawal an engine gets.
+    fn heard(is_slow: bool) -> usize {
+        let (worker, messages) = worker(is_slow, LONG);
         let tag = Tag { market: "m".to_owned(), job: 1, attempt: 0, part: 0 };
         let (site, act) = (SiteId(0), Act::Withdraw);
         worker.tell(vec![Instruction { site, tag, act, order: None, go: None, signal: None }]);
@@ -434,5 +473,16 @@ mod tests {
     #[test]
     fn an_answer_that_comes_when_the_term_is_over_is_not_heard_in_the_next_one() {
         assert_eq!((heard(false), heard(true)), (1, 0));
+    }
+
+    #[test]
+    fn there_is_no_survey_before_the_last_one_was_taken_in() {
+        let (worker, messages) = worker(false, Duration::from_millis(1));
+        for _ in 0..3 {
+            messages.recv_timeout(LONG).unwrap();
+            assert!(messages.recv_timeout(Duration::from_millis(50)).is_err());
+            worker.heard();
+        }
+        stop(vec![worker]);
     }
 }

@@ -363,8 +363,12 @@ fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
         old.price = new.price;
         old == *new
     };
+    let gives_back = |pools: &Pools| -> Vec<_> {
+        (0..pools.sites().len() as u32).map(|site| pools.preemption(SiteId(site))).collect()
+    };
     state.owners() == owners
         && now.sites() == pools.sites()
+        && gives_back(now) == gives_back(pools)
         && now.power() == pools.power()
         && now.as_slice().len() == pools.as_slice().len()
         && now.as_slice().iter().zip(pools.as_slice()).all(alike)

@@ -156,14 +156,17 @@ pub fn by_nodes(up: u32, all: u32, problem: Option<&str>) -> (SiteState, String)
 /// What all users may read of a site's own words, which name accounts, commands and paths: a cause
 /// that is known, or that there is none.
 pub fn public_reason(reason: &str) -> String {
-    let known = CAUSES.iter().find(|cause| reason.contains(**cause));
-    match known.copied() {
-        None => "no answer",
+    known_cause(reason).unwrap_or("no answer").to_owned()
+}
+
+/// The cause in a site's own words, if it is a known one.
+pub(crate) fn known_cause(reason: &str) -> Option<&'static str> {
+    let known = CAUSES.iter().copied().find(|cause| reason.contains(cause));
+    known.map(|cause| match cause {
         // How long was waited stands behind it, and differs.
-        Some("did not answer within") => "no answer in time",
-        Some(cause) => cause,
-    }
-    .to_owned()
+        "did not answer within" => "no answer in time",
+        cause => cause,
+    })
 }
 
 /// Causes that say nothing private, the more precise ones first.

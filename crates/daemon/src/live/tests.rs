@@ -12,7 +12,7 @@ use tradewind_sched::policy::{Policy, gridfill};
 
 use super::money::Account;
 use super::rights::{Actor, Role};
-use super::state::{Finish, JobHold, Phase};
+use super::state::{Finish, JobHold, Phase, Why};
 use super::*;
 use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
@@ -323,4 +323,24 @@ fn a_number_that_a_site_knows_is_not_given_again() {
     let skips =
         stage.records.iter().filter(|(_, it)| matches!(it, Record::Job(JobRecord::Skipped { .. })));
     assert_eq!(skips.count(), 1);
+}
+
+/// Where the site says what the task has of a pool, and until when, that counts, and only once.
+#[test]
+fn a_task_that_the_books_do_not_know_has_its_nodes_once() {
+    let mut stage = Stage::new();
+    let tag = Tag { market: "m".to_owned(), job: 6, attempt: 0, part: 0 };
+    let task = || vec![(tag.clone(), running(DAY))];
+    let missing = |stage: &Stage| {
+        let state = stage.live.state();
+        let open = state.outages().iter().map(|(why, id)| (why.clone(), *id));
+        let what = open.filter_map(|(why, id)| Some((why, state.market.closure_state(id)?.0)));
+        what.map(|(why, what)| (why, what.nodes, what.until)).collect::<Vec<_>>()
+    };
+    stage.survey(later(1), 0, task(), &[(&tag.to_string(), 1), ("5", 1)]);
+    let stray = Why::Stray(PoolId(0), tag.clone());
+    let own = (Why::Local(PoolId(0), "5".to_owned()), 1, later(101));
+    assert_eq!(missing(&stage), [own, (stray.clone(), 1, later(101))]);
+    stage.survey(later(2), 0, task(), &[]);
+    assert_eq!(missing(&stage), [(stray, 1, later(101))]);
 }

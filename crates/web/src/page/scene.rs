@@ -8,7 +8,7 @@ use tradewind_model::{Money, Place, PoolId, Price, Share, SiteId, Span, Time};
 use crate::api::Planned;
 use crate::timeline::{Kind, Lane, Scene, Task};
 use crate::views::jobs::{self, pool_name};
-use crate::views::status::Moment;
+use crate::views::status::{Moment, own_costs};
 use crate::views::words;
 
 /// The most rows of a peer: more of our jobs than that are drawn over each other.
@@ -112,13 +112,14 @@ fn missing(state: &State, why: &Why, nodes: u32, (start, end): (Time, Time)) -> 
     }
 }
 
-/// The price of a job's booked window in that pool, and what its nodes there cost at most.
+/// The price of a job's booked window in that pool, and what the job pays for its nodes there at most.
 fn booked_in(job: &Job, pool: PoolId) -> Option<(Price, Money)> {
     let booking = job.booking.as_ref()?;
     let parts = booking.parts(job.nodes());
-    let here = || parts.iter().filter(|part| part.share.pool == pool);
     let cost = |part: &BookedPart| part.price.of(part.share.nodes, part.end - booking.start);
-    Some((here().next()?.price, here().map(cost).sum()))
+    let costs = own_costs(job, parts.iter().map(cost));
+    let here = || parts.iter().zip(&costs).filter(|(part, _)| part.share.pool == pool);
+    Some((here().next()?.0.price, here().map(|(_, cost)| *cost).sum()))
 }
 
 fn title(job: &Job) -> String {
@@ -241,15 +242,17 @@ fn expected(moment: &Moment<'_>, planned: &Planned) -> Vec<Task> {
     let Some(start) = moment.start_of(job) else { return Vec::new() };
     let demand = state.market.demand(planned.job);
     let why = words::reason(state, job).map(|(_, text)| text).unwrap_or_default();
-    let of = |share: Share| {
-        let pool = state.market.pools().pool(share.pool);
-        let length = demand.map_or(Span(1), |demand| pool.length_of(demand));
-        let end = start + length;
-        let (why, price) = (why.clone(), Some(pool.price.0));
-        let cost = Some(pool.price.of(share.nodes, length).0);
-        Task { why, price, cost, ..of_job(job, share, (start, end), Kind::Expected) }
+    let pool = |share: &Share| state.market.pools().pool(share.pool);
+    let length = |share: &Share| demand.map_or(Span(1), |demand| pool(share).length_of(demand));
+    let shares: Vec<Share> = planned.place.shares(job.nodes()).collect();
+    let cost = |share: &Share| pool(share).price.of(share.nodes, length(share));
+    let costs = own_costs(job, shares.iter().map(cost));
+    let of = |(share, cost): (&Share, Money)| {
+        let span = (start, start + length(share));
+        let (why, price) = (why.clone(), Some(pool(share).price.0));
+        Task { why, price, cost: Some(cost.0), ..of_job(job, *share, span, Kind::Expected) }
     };
-    planned.place.shares(job.nodes()).map(of).collect()
+    shares.iter().zip(costs).map(of).collect()
 }
 
 /// A lane for each peer that has jobs of ours, with a row per node that they ask for at once.

@@ -49,20 +49,22 @@ pub(crate) fn name(state: &State, site: SiteId) -> &str {
 }
 
 /// Sites that fail and concern the reader: those that lack some nodes only concern the people who
-/// manage them.
+/// manage them, and those whose jobs wait for these nodes.
 pub(crate) fn of_reader(
     state: &State,
     actor: &Actor,
 ) -> impl Iterator<Item = (SiteId, Health, Manages)> {
     let sites = (0..state.market.pools().sites().len() as u32).map(SiteId);
-    let known = sites.map(|site| {
+    let known = sites.map(move |site| {
         let owner = state.owners().get(site.0 as usize).map_or("", String::as_str);
         let manages = if actor.may_manage(owner) { Manages::Yes } else { Manages::No };
         (site, state.site_health(site), manages)
     });
-    known.filter(|(_, health, manages)| {
+    known.filter(|(site, health, manages)| {
         let is_partial = health.state == SiteState::PartlyDrained;
-        health.state.is_failure() && (!is_partial || *manages == Manages::Yes)
+        let concerns =
+            || *manages == Manages::Yes || !jobs_touched(state, *site, &actor.user).is_empty();
+        health.state.is_failure() && (!is_partial || concerns())
     })
 }
 

@@ -82,6 +82,18 @@ fn own(job: &Job, cost: i128) -> i128 {
     job.still_pays().map_or(cost, |most| cost.min(i128::from(most.0)))
 }
 
+/// What the job itself pays of costs that it has together: the market pays what is beyond an offer that
+/// was not kept, of the last ones first.
+pub(crate) fn own_costs(job: &Job, costs: impl Iterator<Item = Money>) -> Vec<Money> {
+    let mut all = Money::ZERO;
+    let own = |cost: Money| {
+        let before = job.own_share(all);
+        all += cost;
+        job.own_share(all) - before
+    };
+    costs.map(own).collect()
+}
+
 impl<'a> Moment<'a> {
     /// The present moment. Without a plan, what was first expected of a waiting job counts.
     pub fn new(state: &'a State, plan: Option<&'a Plan>) -> Moment<'a> {
@@ -171,7 +183,7 @@ impl<'a> Moment<'a> {
     pub(crate) fn start_of(&self, job: &Job) -> Option<Time> {
         match job.phase() {
             // When a site that fails is there again is not known.
-            Phase::Waiting | Phase::Held(JobHold::Booked)
+            Phase::Waiting | Phase::Held(JobHold::Booked) | Phase::Running
                 if !failures::of_job(self.state, job).is_empty() =>
             {
                 None

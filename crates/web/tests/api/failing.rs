@@ -255,6 +255,11 @@ fn every_kind_of_failure_is_shown_everywhere() {
         assert_eq!((&failing["state"], &failing["since"]), (&json!(name), &told["since"]));
         let listed = page(&stage, "ana", &format!("/jobs/{job}"));
         assert!(listed.contains(&format!("It waits for beta, {words} since")), "{name}: {listed}");
+        // Her job waits for it.
+        let now = page(&stage, "ana", "/");
+        assert!(now.contains(&format!("<strong>beta</strong>: {words} since")), "{name}: {now}");
+        let others = page(&stage, "olga", "/").contains("Sites that fail");
+        assert_eq!(others, name != "partly-drained", "{name}");
         // What was so before the server began is no event.
         if name != "never-reached" {
             is_an_event(&stage, name, words);

@@ -11,7 +11,7 @@ use crate::live::input::Withheld;
 use crate::live::record::{OutageRecord, SiteRecord};
 use crate::live::state::{BookedPart, Job, Quote, State, Why};
 use crate::live::{ApplyError, Live};
-use crate::site::{Seen, Survey};
+use crate::site::{Seen, Survey, Tag};
 
 /// Dead nodes are expected back after this, and then again.
 const REPAIR: Span = Span(24 * 3_600);
@@ -252,7 +252,10 @@ impl State {
             let down = pool.nodes.saturating_sub(seen.up);
             add(Why::Down(id), down, at, at + REPAIR, Cause::Failure(0));
             for (name, task) in &seen.local {
-                let why = Why::Local(id, name.clone());
+                let why = match Tag::parse(name).filter(|tag| !self.tasks.contains_key(tag)) {
+                    Some(tag) => Why::Stray(id, tag),
+                    None => Why::Local(id, name.clone()),
+                };
                 let until = expected_end_by_limit(task.until, at);
                 add(why, task.nodes, task.from, until, Cause::Local);
             }
@@ -272,13 +275,18 @@ impl State {
         missing
     }
 
-    /// Tasks that run under a tag that the books do not know: of a journal that was lost, say.
-    fn strays(&self, site: SiteId, survey: &Survey) -> Vec<(crate::site::Tag, PoolId, u32)> {
+    /// Tasks that run under a tag that the books do not know: of a journal that was lost, say. Those
+    /// that the site lists as load of a pool are there already.
+    fn strays(&self, site: SiteId, survey: &Survey) -> Vec<(Tag, PoolId, u32)> {
         let first = self.market.pools().iter().find(|(_, pool)| pool.site == site);
         let Some((pool, found)) = first else { return Vec::new() };
         let max = found.nodes;
-        let stray = |(tag, seen): (&crate::site::Tag, &Seen)| match seen {
-            Seen::Running { nodes, .. } if !self.tasks.contains_key(tag) => {
+        let is_listed = |tag: &Tag| {
+            let name = tag.to_string();
+            survey.pools.iter().any(|pool| pool.local.contains_key(&name))
+        };
+        let stray = |(tag, seen): (&Tag, &Seen)| match seen {
+            Seen::Running { nodes, .. } if !self.tasks.contains_key(tag) && !is_listed(tag) => {
                 Some((tag.clone(), pool, (nodes.len() as u32).clamp(1, max)))
             }
             _ => None,

@@ -117,11 +117,15 @@ impl<'a> Call<'a> {
         Call { purpose: Purpose::Order, ..self }
     }
 
-    /// The command as people would write it, shortened.
+    /// The command as people would write it, shortened. A format is not for people: its separators are
+    /// drawn anew for each list.
     fn shown(&self) -> String {
-        let all = self.words.join(" ");
+        let is_format = |word: &String| word == "--format";
+        let shown = self.words.iter().position(is_format).map_or(self.words.len(), |it| it + 1);
+        let all = self.words[..shown].join(" ");
         match all.char_indices().nth(80) {
             Some((end, _)) => format!("{}…", all.get(..end).unwrap_or_default()),
+            None if shown < self.words.len() => format!("{all} …"),
             None => all,
         }
     }

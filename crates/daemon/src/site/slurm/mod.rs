@@ -153,6 +153,13 @@ fn is_unanswered(complaint: &str) -> bool {
     NO_ANSWER.iter().any(|sign| complaint.contains(sign))
 }
 
+/// The tag of a task of our markets of which nothing is known here: the journal was lost, say.
+fn stray(base: &Base, job: &SlurmJob) -> Option<Tag> {
+    let tickets = &base.tickets;
+    let is_known = |tag: &Tag| tickets.get(tag).is_some() || tickets.is_gone(tag);
+    tag_in(&job.comment).filter(|tag| base.markets.contains(&tag.market) && !is_known(tag))
+}
+
 impl Controller {
     /// Says in the log, once for each, which states in Slurm's answers are not known.
     fn tell_unknown(&mut self, base: &Base, jobs: &[SlurmJob]) {
@@ -311,6 +318,7 @@ impl Manager for Controller {
     ) -> Result<Vec<PoolSurvey>, SiteError> {
         let ours = view.jobs.iter().zip(view.ours).filter(|(_, is_ours)| **is_ours);
         let ours: BTreeSet<u64> = ours.map(|(job, _)| job.id).collect();
+        let strays = view.jobs.iter().filter_map(|job| Some((job.id, stray(base, job)?))).collect();
         let standing = base.cluster.options.iter().find(|(name, _)| name == "reservation");
         let is_foreign = |it: &&listing::ListedReservation| {
             standing.is_none_or(|(_, name)| *name != it.name) && !reserve::is_own(base, &it.name)
@@ -321,6 +329,7 @@ impl Manager for Controller {
             nodes: &self.nodes,
             reservations: &foreign,
             ours: &ours,
+            strays: &strays,
             now: view.now,
         };
         let pools = base.pools.iter().zip(&base.members);
@@ -349,11 +358,11 @@ impl Manager for Controller {
             let is_ours = |name| base.members.iter().any(|it| it.partition.as_ref() == Some(name));
             job.partitions.iter().any(is_ours)
         };
-        let stray = |job: &SlurmJob| {
+        let seen = |job: &SlurmJob| {
             let nodes = job.nodes.clone();
-            Some((tag_in(&job.comment)?, Seen::Running { since: Time(job.start), nodes }))
+            Some((stray(base, job)?, Seen::Running { since: Time(job.start), nodes }))
         };
-        jobs.iter().filter(|job| job.has_nodes()).filter(here).filter_map(stray).collect()
+        jobs.iter().filter(|job| job.has_nodes()).filter(here).filter_map(seen).collect()
     }
 
     fn limits(&mut self, base: &Base) -> Option<Arc<Limits>> {

@@ -11,7 +11,7 @@ use super::listing::{ListedReservation, SlurmJob};
 use super::nodes::Node;
 use super::shared;
 use crate::site::size::{Size, UnitSize};
-use crate::site::{LocalTask, PoolSurvey};
+use crate::site::{LocalTask, PoolSurvey, Tag};
 
 /// What has no end ends in a year.
 const FOR_EVER: i64 = 365 * 24 * 60 * 60;
@@ -177,6 +177,8 @@ pub(super) struct Listed<'a> {
     pub reservations: &'a [ListedReservation],
     /// Numbers of jobs that are ours.
     pub ours: &'a BTreeSet<u64>,
+    /// Tags of our markets that jobs have of which nothing is known here, by number.
+    pub strays: &'a BTreeMap<u64, Tag>,
     pub now: Time,
 }
 
@@ -217,7 +219,10 @@ pub(super) fn survey(
         if taken_units > 0 && !listed.ours.contains(&job.id) {
             let from = Time(job.start.max(0)).min(listed.now);
             let task = LocalTask { nodes: taken_units, from, until: until.max(from) };
-            local.insert(format!("job {}", job.id), task);
+            let name = listed.strays.get(&job.id).map(Tag::to_string);
+            // Anyone may write the same comment once more.
+            let name = name.filter(|name| !local.contains_key(name));
+            local.insert(name.unwrap_or_else(|| format!("job {}", job.id)), task);
         }
     }
     for reservation in listed.reservations {

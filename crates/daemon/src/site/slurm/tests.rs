@@ -2,7 +2,7 @@
 
 mod orders;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_io::settings::cluster::{Members, NodeUnit};
 use tradewind_io::submission::{OnLost, Surroundings, Work};
@@ -114,8 +114,15 @@ fn surveyed(unit: NodeUnit, members: &Members, ours: &[u64], now: i64) -> PoolSu
     let ours: BTreeSet<u64> = ours.iter().copied().collect();
     let foreign: Vec<ListedReservation> =
         reservations.into_iter().filter(|it| it.name == "owners").collect();
-    let listed =
-        Listed { jobs: &jobs, nodes: &nodes, reservations: &foreign, ours: &ours, now: Time(now) };
+    let strays = BTreeMap::new();
+    let listed = Listed {
+        jobs: &jobs,
+        nodes: &nodes,
+        reservations: &foreign,
+        ours: &ours,
+        strays: &strays,
+        now: Time(now),
+    };
     pools::survey(&listed, members, unit, 100)
 }
 
@@ -199,11 +206,15 @@ proptest::proptest! {
             .take(1)
             .collect();
         let ours: BTreeSet<u64> = jobs.iter().map(|job| job.id).filter(|id| id % 2 == 0).collect();
+        // All of them say that they are one task, which nobody knows.
+        let tag = Tag { market: "m".to_owned(), job: 1, attempt: 0, part: 0 };
+        let strays = jobs.iter().map(|job| (job.id, tag.clone())).collect();
         let listed = Listed {
             jobs: &jobs,
             nodes: &nodes,
             reservations: &reservations,
             ours: &ours,
+            strays: &strays,
             now: Time(1_000),
         };
         let survey = pools::survey(&listed, &Members::default(), NodeUnit::Node, 100);

@@ -61,7 +61,7 @@ pub(in crate::site) struct Base {
     pub members: Vec<Members>,
     pub tool: Tool,
     pub tickets: Tickets,
-    /// Markets with tasks or reservations here.
+    /// The markets whose adapter this is: their tasks and reservations here are ours.
     pub markets: BTreeSet<String>,
     /// The account that runs our own commands, once it is known.
     own_account: OnceLock<String>,
@@ -73,12 +73,13 @@ impl Base {
         let ManagedSettings { name, folder, cluster, pools } = settings;
         let gate = |it: &Ownership| Gate::new(&it.market, &name, &cluster.spool, it.epoch);
         let gate = owned.as_ref().map(gate);
+        let own = owned.as_ref().map(|it| it.market.clone());
         let epoch = owned.as_ref().filter(|it| it.is_fenced).map(|it| it.epoch);
         let tickets = Tickets::open(&folder, epoch, owned.and_then(|it| it.notes))?;
         let (pools, members) = pools.into_iter().unzip();
         Ok(Base {
             tool: Tool { gate, ..Tool::of(&name, &cluster) },
-            markets: tickets.iter().map(|(tag, _)| tag.market.clone()).collect(),
+            markets: tickets.iter().map(|(tag, _)| tag.market.clone()).chain(own).collect(),
             name,
             cluster,
             pools,

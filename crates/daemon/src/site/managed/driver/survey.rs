@@ -414,13 +414,9 @@ impl<M: Manager> Driver<M> {
     fn survey_pools(&mut self, survey: &mut Survey) -> Result<(), SiteError> {
         let ours = self.ours();
         let jobs = &self.known.jobs;
-        let tickets = &self.base.tickets;
-        let is_known = |tag: &Tag| tickets.get(tag).is_some() || tickets.is_gone(tag);
         // What another daemon left here with tags of this market must be known to it.
         for (tag, seen) in self.manager.strays(&self.base, jobs) {
-            if !is_known(&tag) {
-                survey.tasks.entry(tag).or_insert(seen);
-            }
+            survey.tasks.entry(tag).or_insert(seen);
         }
         let view = PoolsView { jobs, ours: &ours, now: now() };
         survey.pools = self.manager.pools(&self.base, &view)?;
