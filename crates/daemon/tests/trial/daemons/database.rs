@@ -198,7 +198,15 @@ impl Database {
         let tables = self.tables();
         let end = end(&tables, &self.origin);
         drop(tables);
-        Session { database: self.clone(), epoch: 0, term: 0, number: 0, end, written: None, is_unsure: true }
+        Session {
+            database: self.clone(),
+            epoch: 0,
+            term: 0,
+            number: 0,
+            end,
+            written: None,
+            is_unsure: true,
+        }
     }
 }
 
