@@ -226,10 +226,10 @@ impl MarketArgs {
         })
     }
 
-    /// The file that is named, or what a variable names or is; then, `here`, the administrator's own of a folder
-    /// that is named and that the user may read: what the command line says goes before what an
-    /// earlier command left. Then that of signing in; finally the administrator's own of the usual
-    /// folder.
+    /// The token and where it is from, in this order: the file of the option, the file of
+    /// `TRADEWIND_TOKEN_FILE`, `TRADEWIND_TOKEN`; if the market was found `here`, the administrator's
+    /// token in the folder that an option or a variable names, if the user may read it; that of signing
+    /// in; the administrator's token in the usual folder.
     fn token(&self, here: bool, login: Option<&Login>) -> Result<(String, TokenSource), Failure> {
         let hint = "set `TRADEWIND_TOKEN`, or give `--token-file FILE`; an administrator issues \
                     one with `tradewind token new USER`; or sign in: `tradewind login`";

@@ -248,7 +248,7 @@ mod tests {
     use crate::site::managed::ssh;
 
     #[test]
-    fn a_cluster_that_nobody_can_sign_in_to_has_the_remedy_for_that() {
+    fn a_failed_sign_in_has_the_remedy_for_that() {
         let found = "no SSH connection to ge.example: nobody can sign in without a question";
         let told = bad("the cluster answers", found.to_owned(), "start sge_qmaster");
         assert_eq!(told.remedy, ssh::REMEDY);

@@ -118,7 +118,7 @@ impl<'a> Call<'a> {
     }
 
     /// The command as people would write it, shortened. A format is not for people: its separators are
-    /// drawn anew for each list.
+    /// drawn again for each list.
     fn shown(&self) -> String {
         let is_format = |word: &String| word == "--format";
         let shown = self.words.iter().position(is_format).map_or(self.words.len(), |it| it + 1);

@@ -206,7 +206,7 @@ proptest::proptest! {
             .take(1)
             .collect();
         let ours: BTreeSet<u64> = jobs.iter().map(|job| job.id).filter(|id| id % 2 == 0).collect();
-        // All of them say that they are one task, which nobody knows.
+        // All of them say that they are one task, which has no ticket.
         let tag = Tag { market: "m".to_owned(), job: 1, attempt: 0, part: 0 };
         let strays = jobs.iter().map(|job| (job.id, tag.clone())).collect();
         let listed = Listed {

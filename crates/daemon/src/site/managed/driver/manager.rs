@@ -246,7 +246,8 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
         ForgottenJobs::default()
     }
 
-    /// Running jobs with the tags of tasks that have no ticket here.
+    /// Running jobs with the tags of tasks of this market that have no ticket here and are not gone, by
+    /// `base`: what is returned is listed as running.
     fn strays(&self, base: &Base, jobs: &[Self::Job]) -> Vec<(Tag, Seen)> {
         let _ = (base, jobs);
         Vec::new()
