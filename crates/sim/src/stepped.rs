@@ -1,4 +1,4 @@
-//! A replay from outside: it stops where something is to be decided, and goes on with the answer.
+//! A replay from outside: it stops before each submission, and goes on with the answer.
 //!
 //! The engine and the records are those of [`run`](fn@crate::run), in the textbook order; only the
 //! loop is turned inside out. So many replays take turns on a thread, as learning needs it, and what
@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Command, Demand, Event, JobId, Market, Terms, Time};
+use tradewind_model::{Demand, JobId, Market, Terms};
 use tradewind_sched::policy::Policy;
 
 use crate::SimError;
@@ -17,34 +17,6 @@ use crate::replay::{Replay, ReplaySettings, Semantics, beginning};
 use crate::result::{Ran, Run};
 use crate::workload::Workload;
 
-/// Where a replay stops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopBefore {
-    /// Before each submission; the policy decides in passes.
-    Submissions,
-    /// In each pass; submissions are the log's.
-    Passes,
-}
-
-/// Where a replay stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayPoint {
-    /// This job is about to be submitted: [`Stepped::submit`] goes on.
-    Submission(JobId),
-    /// A pass, after [`Stepped::events`]: [`Stepped::decide`] goes on.
-    Pass,
-    /// All jobs have ended.
-    Over,
-}
-
-/// What is left to do in the second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SecondStage {
-    Between,
-    Submissions,
-    Pass,
-}
-
 /// No checkers.
 struct Unwatched;
 
@@ -54,39 +26,29 @@ impl AsMut<[Box<dyn Checker>]> for Unwatched {
     }
 }
 
-/// A replay that stops wherever something is to be decided. Owners' jobs of the workload are left
-/// out, and nothing is checked.
+/// A replay that stops before each submission. Owners' jobs of the workload are left out, and nothing
+/// is checked.
 pub struct Stepped<P> {
     engine: Engine<Replay<'static, Arc<Workload>, Unwatched>, P>,
-    stop: StopBefore,
-    stage: SecondStage,
+    /// Whether what comes before submissions in this second is done.
+    is_open: bool,
     coming: Option<(JobId, Demand)>,
 }
 
 impl<P: Policy> Stepped<P> {
-    /// Before the first second. `policy` decides in passes, unless these are where it stops.
-    pub fn new(
-        workload: Arc<Workload>,
-        estimate: Estimate,
-        policy: P,
-        stop: StopBefore,
-    ) -> Stepped<P> {
+    /// Before the first second. `policy` decides in passes.
+    pub fn new(workload: Arc<Workload>, estimate: Estimate, policy: P) -> Stepped<P> {
         let from = beginning(&workload);
         let market = Market::new(Arc::clone(&workload.pools), from);
         let settings = ReplaySettings { semantics: Semantics::Textbook, estimate };
         let replay = Replay::new(workload, settings, Unwatched, from);
         let engine = Engine::new(market, policy, replay, Vec::new());
-        Stepped { engine, stop, stage: SecondStage::Between, coming: None }
+        Stepped { engine, is_open: false, coming: None }
     }
 
     /// The market as it is now.
     pub fn market(&self) -> &Market {
         &self.engine.market
-    }
-
-    /// What happened since the last pass.
-    pub fn events(&self) -> &[Event] {
-        &self.engine.events
     }
 
     /// What happened to a job so far: start and end are known as soon as it has started.
@@ -99,37 +61,26 @@ impl<P: Policy> Stepped<P> {
         self.coming.as_ref().map(|(_, demand)| demand)
     }
 
-    /// When something happens next, if the replay stands between two seconds.
-    pub fn next_instant(&self) -> Option<Time> {
-        self.engine.next_instant()
-    }
-
-    /// Goes on to the next point. One that was not answered comes again.
+    /// Goes on to the next submission; `None`: all jobs have ended. One that was not answered by
+    /// [`Stepped::submit`] comes again.
     ///
     /// # Errors
     /// When the policy asks for what cannot be.
-    pub fn advance(&mut self) -> Result<ReplayPoint, SimError> {
+    pub fn advance(&mut self) -> Result<Option<JobId>, SimError> {
         loop {
-            match self.stage {
-                SecondStage::Between => match self.open()? {
-                    true => self.stage = SecondStage::Submissions,
-                    false => return Ok(ReplayPoint::Over),
-                },
-                SecondStage::Submissions => {
-                    if let Some(job) = self.submissions()? {
-                        return Ok(ReplayPoint::Submission(job));
-                    }
-                    self.engine.after_submissions()?;
-                    self.stage = SecondStage::Pass;
-                }
-                SecondStage::Pass if self.stop == StopBefore::Passes => {
-                    return Ok(ReplayPoint::Pass);
-                }
-                SecondStage::Pass => {
-                    self.engine.pass()?;
-                    self.close()?;
-                }
+            if !self.is_open && !self.open()? {
+                return Ok(None);
             }
+            if self.coming.is_none() {
+                self.coming = self.engine.next_submission();
+            }
+            if let Some((job, _)) = &self.coming {
+                return Ok(Some(*job));
+            }
+            self.engine.after_submissions()?;
+            self.engine.pass()?;
+            self.engine.after_pass()?;
+            self.is_open = false;
         }
     }
 
@@ -141,15 +92,6 @@ impl<P: Policy> Stepped<P> {
         let Some((job, demand)) = self.coming.take() else { return Ok(()) };
         let terms = terms.or(demand.terms);
         self.engine.submit(job, Demand { terms, ..demand })
-    }
-
-    /// Answers a pass; `commands` is empty afterwards.
-    ///
-    /// # Errors
-    /// When what is asked for cannot be.
-    pub fn decide(&mut self, commands: &mut Vec<Command>) -> Result<(), SimError> {
-        self.engine.carry_out(commands)?;
-        self.close()
     }
 
     /// What the replay gave, once it is over.
@@ -168,23 +110,7 @@ impl<P: Policy> Stepped<P> {
         }
         self.engine.pass_to(at)?;
         self.engine.before_submissions()?;
+        self.is_open = true;
         Ok(true)
-    }
-
-    /// Submits what is due, up to the job before which the replay stops.
-    fn submissions(&mut self) -> Result<Option<JobId>, SimError> {
-        if self.stop == StopBefore::Passes {
-            while self.engine.submit_next()? {}
-            return Ok(None);
-        }
-        if self.coming.is_none() {
-            self.coming = self.engine.next_submission();
-        }
-        Ok(self.coming.as_ref().map(|(job, _)| *job))
-    }
-
-    fn close(&mut self) -> Result<(), SimError> {
-        self.stage = SecondStage::Between;
-        self.engine.after_pass()
     }
 }

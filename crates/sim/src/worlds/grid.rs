@@ -8,7 +8,7 @@ use tradewind_sched::policy::Policy;
 use super::features::{log, many, share};
 use super::line::{PARTS, rate};
 use super::{Episode, MakePolicy, Turn};
-use crate::stepped::{ReplayPoint, Stepped, StopBefore};
+use crate::stepped::Stepped;
 use crate::workload::Workload;
 use crate::{Estimate, Run, SimError};
 
@@ -66,7 +66,7 @@ impl Grid {
         choice: GridChoice,
     ) -> Grid {
         let made = policy(&workload);
-        let stepped = Stepped::new(Arc::clone(&workload), estimate, made, StopBefore::Submissions);
+        let stepped = Stepped::new(Arc::clone(&workload), estimate, made);
         let mut grid = Grid {
             stepped,
             workload,
@@ -100,23 +100,16 @@ impl Grid {
 
     fn go_on(&mut self) -> Result<Turn, SimError> {
         self.coming = None;
-        loop {
-            match self.stepped.advance()? {
-                ReplayPoint::Over => {
-                    self.count();
-                    return Ok(Turn::Over);
-                }
-                ReplayPoint::Pass => {}
-                ReplayPoint::Submission(job) => {
-                    if self.is_mine(job.index()) && self.has_choice() {
-                        self.count();
-                        self.coming = Some(job);
-                        return Ok(Turn::Choice);
-                    }
-                    self.submit(job, None)?;
-                }
+        while let Some(job) = self.stepped.advance()? {
+            if self.is_mine(job.index()) && self.has_choice() {
+                self.count();
+                self.coming = Some(job);
+                return Ok(Turn::Choice);
             }
+            self.submit(job, None)?;
         }
+        self.count();
+        Ok(Turn::Over)
     }
 
     fn submit(&mut self, job: JobId, terms: Option<Arc<Terms>>) -> Result<(), SimError> {

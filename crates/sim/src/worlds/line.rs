@@ -1,17 +1,29 @@
 //! The queue of one pool, for agents that decide what starts.
 
-use tradewind_model::{Command, Event, JobId, Market, Place, PoolId, Span, Time};
+use tradewind_model::{Correction, Demand, JobId, Span, Time};
 use tradewind_sched::policy::availability::expected_length;
+
+use super::cluster::{Change, Cluster};
 
 /// A job of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineJob {
     pub(super) job: JobId,
     pub(super) processors: u32,
+    /// On the pool's nodes.
     pub(super) estimate: Span,
     pub(super) since: Time,
     /// Parts of its slowdown per second of waiting.
     rate: u64,
+}
+
+/// What is expected of a job.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    /// When it ends, once it runs.
+    end: Time,
+    estimate: Span,
+    correction: Correction,
 }
 
 /// What waits and what runs in one pool without outages.
@@ -24,12 +36,15 @@ pub(super) struct Line {
     pub(super) waiting: Vec<LineJob>,
     /// Expected ends, jobs and their processors, in this order.
     running: Vec<(Time, JobId, u32)>,
-    /// By job: when it is expected to end.
-    expected: Vec<Time>,
+    /// By job.
+    expected: Vec<Expected>,
     /// Parts of slowdown that waiting jobs gain per second, and have gained.
     rate: u64,
     gained: u128,
-    pub(super) commands: Vec<Command>,
+    /// Jobs that start in this pass, in this order.
+    starts: Vec<JobId>,
+    /// When the head's reservation begins, if a job waits.
+    wake: Option<Time>,
 }
 
 /// A slowdown of 1 has so many parts.
@@ -43,59 +58,69 @@ pub(super) fn rate(estimate: Span) -> u64 {
 }
 
 impl Line {
-    pub(super) fn new(market: &Market, jobs: usize) -> Line {
+    pub(super) fn new(cluster: &Cluster) -> Line {
+        let nodes = cluster.pool().nodes;
         Line {
-            now: market.now(),
-            nodes: market.processors(),
-            free: market.processors(),
+            now: cluster.now(),
+            nodes,
+            free: nodes,
             waiting: Vec::new(),
             running: Vec::new(),
-            expected: vec![Time(0); jobs],
+            expected: Vec::with_capacity(cluster.jobs()),
             rate: 0,
             gained: 0,
-            commands: Vec::new(),
+            starts: Vec::new(),
+            wake: None,
         }
+    }
+
+    /// When the next pass is; `None`: all jobs have ended. As jobs may run on beyond their expected
+    /// ends, there is one when the head's reservation begins.
+    pub(super) fn next_pass(&self, cluster: &Cluster) -> Option<Time> {
+        crate::engine::earlier(cluster.next(), self.wake)
     }
 
     /// A pass begins.
-    pub(super) fn open(&mut self, market: &Market, events: &[Event]) {
-        let now = market.now();
-        self.gained += u128::from(self.rate) * u128::from((now - self.now).0.unsigned_abs());
-        self.now = now;
-        for event in events {
-            match event {
-                Event::Submitted { job, demand } => {
-                    let (processors, estimate) = (demand.processors, demand.estimate);
-                    let rate = rate(estimate);
-                    self.rate += rate;
-                    let waiting = LineJob { job: *job, processors, estimate, since: now, rate };
-                    self.waiting.push(waiting);
-                }
-                Event::Ended { job } => self.end(*job),
-                _ => {}
+    pub(super) fn open(&mut self, at: Time, cluster: &mut Cluster) {
+        cluster.open(at, self.waiting.first().map(|it| it.job));
+        self.gained += u128::from(self.rate) * u128::from((at - self.now).0.unsigned_abs());
+        self.now = at;
+        while let Some(change) = cluster.happen() {
+            match change {
+                Change::Submitted(job, demand) => self.submit(job, &demand, cluster),
+                Change::Ended(job) => self.end(job),
             }
         }
-        self.free = market.free_in(PoolId(0));
-        self.correct(market);
+        self.correct(cluster);
+    }
+
+    fn submit(&mut self, job: JobId, demand: &Demand, cluster: &Cluster) {
+        let Demand { processors, estimate, correction, .. } = *demand;
+        self.expected.push(Expected { end: self.now, estimate, correction });
+        let rate = rate(estimate);
+        self.rate += rate;
+        let estimate = cluster.pool().length_of(demand);
+        self.waiting.push(LineJob { job, processors, estimate, since: self.now, rate });
     }
 
     fn end(&mut self, job: JobId) {
-        let end = self.expected[job.index()];
+        let end = self.expected[job.index()].end;
         let at = self.running.partition_point(|it| (it.0, it.1) < (end, job));
         if self.running.get(at).is_some_and(|it| it.1 == job) {
-            self.running.remove(at);
+            let (_, _, processors) = self.running.remove(at);
+            self.free += processors;
         }
     }
 
     /// Jobs that run on beyond their expected ends are expected to end later.
-    fn correct(&mut self, market: &Market) {
-        let pool = market.pools().pool(PoolId(0));
+    fn correct(&mut self, cluster: &Cluster) {
         while let Some(&(end, job, processors)) = self.running.first()
             && end <= self.now
         {
-            let Some(run) = market.run_of(job) else { return };
-            let length = expected_length(pool, run.demand, self.now - run.start);
-            let later = run.start + length;
+            let Expected { estimate, correction, .. } = self.expected[job.index()];
+            let demand = Demand { correction, ..Demand::new(processors, estimate) };
+            let start = cluster.start_of(job);
+            let later = start + expected_length(cluster.pool(), &demand, self.now - start);
             self.running.remove(0);
             self.put(later, job, processors);
         }
@@ -104,7 +129,7 @@ impl Line {
     fn put(&mut self, end: Time, job: JobId, processors: u32) {
         let at = self.running.partition_point(|it| (it.0, it.1) < (end, job));
         self.running.insert(at, (end, job, processors));
-        self.expected[job.index()] = end;
+        self.expected[job.index()].end = end;
     }
 
     /// Starts the waiting job at this place of the line.
@@ -113,7 +138,7 @@ impl Line {
         self.rate -= waiting.rate;
         self.free -= waiting.processors;
         self.put(self.now + waiting.estimate, waiting.job, waiting.processors);
-        self.commands.push(Command::Start { job: waiting.job, place: Place::Pool(PoolId(0)) });
+        self.starts.push(waiting.job);
         waiting
     }
 
@@ -141,11 +166,12 @@ impl Line {
         self.running.first().map(|it| it.0)
     }
 
-    /// A pass ends: jobs that may run on need another one then.
-    pub(super) fn close(&mut self) {
-        if let (Some(at), false) = (self.next_end(), self.waiting.is_empty()) {
-            self.commands.push(Command::Wake { at });
-        }
+    /// A pass ends: what was decided is done. `held` is when the reservation begins, if the pass has
+    /// made one.
+    pub(super) fn close(&mut self, held: Option<Time>, cluster: &mut Cluster) {
+        self.starts.drain(..).for_each(|job| cluster.start(job));
+        let head = self.waiting.first();
+        self.wake = head.map(|head| held.unwrap_or_else(|| self.reservation(head.processors).0));
     }
 
     /// The parts of slowdown that waiting jobs have gained since the last call.

@@ -1,10 +1,12 @@
 //! Worlds for agents that learn: episodes of replays, with choices, observations and rewards.
 //!
-//! An episode is a stretch of a workload's jobs, replayed by the engine of all replays
-//! ([`Stepped`](crate::stepped::Stepped)): an agent that chooses as a policy of ours gives the starts
-//! of that policy. Everything is a function of the workload, a seed and the agent's actions. Rewards
-//! and observations are floats; no decision of the engine uses them.
+//! An episode is a stretch of a workload's jobs. On a grid the engine of all replays plays it
+//! ([`Stepped`](crate::stepped::Stepped)); the queue of one cluster has a loop of its own (`cluster`),
+//! which gives the same. An agent that chooses as a policy of ours gives the starts of that policy.
+//! Everything is a function of the workload, a seed and the agent's actions. Rewards and observations
+//! are floats; no decision of the engine uses them.
 
+mod cluster;
 mod features;
 mod grid;
 mod line;

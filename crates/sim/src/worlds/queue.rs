@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Command, Event, Market, Time};
-use tradewind_sched::policy::Policy;
+use tradewind_model::Time;
 
+use super::cluster::Cluster;
 use super::features::{log, many, share};
 use super::line::{Line, LineJob, PARTS};
 use super::{Episode, FEATURES, Turn};
-use crate::stepped::{ReplayPoint, Stepped, StopBefore};
 use crate::workload::Workload;
 use crate::{Estimate, Run, SimError};
 
@@ -21,16 +20,9 @@ pub(super) enum QueueChoice {
     Head,
 }
 
-/// Passes are answered by the agent.
-struct Unasked;
-
-impl Policy for Unasked {
-    fn decide(&mut self, _: &Market, _: &[Event], _: &mut Vec<Command>) {}
-}
-
 /// An episode whose agent decides in passes.
 pub(super) struct QueueEpisode {
-    stepped: Stepped<Unasked>,
+    cluster: Cluster,
     line: Line,
     choice: QueueChoice,
     /// The most jobs that are offered at once.
@@ -41,7 +33,6 @@ pub(super) struct QueueEpisode {
     looked: usize,
     /// What the head holds in this pass.
     reservation: Option<(Time, u32)>,
-    jobs: usize,
 }
 
 impl QueueEpisode {
@@ -51,37 +42,28 @@ impl QueueEpisode {
         choice: QueueChoice,
         size: usize,
     ) -> QueueEpisode {
-        let jobs = workload.jobs.len();
-        let stepped = Stepped::new(workload, estimate, Unasked, StopBefore::Passes);
-        let line = Line::new(stepped.market(), jobs);
+        let cluster = Cluster::new(workload, estimate);
+        let line = Line::new(&cluster);
         let (offered, reservation) = (Vec::with_capacity(size), None);
-        QueueEpisode { stepped, line, choice, size, offered, looked: 0, reservation, jobs }
+        QueueEpisode { cluster, line, choice, size, offered, looked: 0, reservation }
     }
 
     /// Opens passes until one has a choice.
-    fn go_on(&mut self) -> Result<Turn, SimError> {
-        loop {
-            match self.stepped.advance()? {
-                ReplayPoint::Over => {
-                    self.offered.clear();
-                    return Ok(Turn::Over);
-                }
-                ReplayPoint::Submission(_) => self.stepped.submit(None)?,
-                ReplayPoint::Pass => {
-                    self.line.open(self.stepped.market(), self.stepped.events());
-                    self.reservation = None;
-                    if self.offers() {
-                        return Ok(Turn::Choice);
-                    }
-                    self.close()?;
-                }
+    fn go_on(&mut self) -> Turn {
+        while let Some(at) = self.line.next_pass(&self.cluster) {
+            self.line.open(at, &mut self.cluster);
+            self.reservation = None;
+            if self.offers() {
+                return Turn::Choice;
             }
+            self.close();
         }
+        self.offered.clear();
+        Turn::Over
     }
 
-    fn close(&mut self) -> Result<(), SimError> {
-        self.line.close();
-        self.stepped.decide(&mut self.line.commands)
+    fn close(&mut self) {
+        self.line.close(self.reservation.map(|held| held.0), &mut self.cluster);
     }
 
     /// Starts what needs no choice; whether there is one now.
@@ -181,6 +163,7 @@ impl QueueEpisode {
                 held.1 -= waiting.processors;
             }
         }
+        self.reservation = Some(held);
     }
 
     fn job(&self, waiting: &LineJob) -> [f32; 4] {
@@ -191,7 +174,7 @@ impl QueueEpisode {
 
 impl Episode for QueueEpisode {
     fn begin(&mut self) -> Result<Turn, SimError> {
-        let turn = self.go_on()?;
+        let turn = self.go_on();
         self.line.take_gained();
         Ok(turn)
     }
@@ -200,8 +183,8 @@ impl Episode for QueueEpisode {
         if self.take(action) && self.offers() {
             return Ok(Turn::Choice);
         }
-        self.close()?;
-        self.go_on()
+        self.close();
+        Ok(self.go_on())
     }
 
     fn observe(&self, out: &mut [f32]) {
@@ -246,10 +229,10 @@ impl Episode for QueueEpisode {
     }
 
     fn reward(&mut self) -> f64 {
-        -(self.line.take_gained() as f64 / PARTS as f64) / self.jobs.max(1) as f64
+        -(self.line.take_gained() as f64 / PARTS as f64) / self.cluster.jobs().max(1) as f64
     }
 
     fn finish(self: Box<Self>) -> Result<Run, SimError> {
-        self.stepped.finish()
+        Ok(self.cluster.finish())
     }
 }

@@ -1,17 +1,29 @@
 //! Agents that choose as our policies do give the starts of these.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{Pools, Span, Time};
+use tradewind_model::{
+    Command, Event, JobId, Market, Performance, Place, PoolId, Pools, Price, Rates, Series, Site,
+    Span, Time,
+};
 use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
+use tradewind_sched::policy::{Policy, Promise};
 
 use super::{Episode, Episodes, Kind, Scene, Turn};
+use crate::feedback::{Link, kept};
 use crate::workload::{self, LogJob, Overrun, Workload};
 use crate::{Estimate, ReplaySettings, Run, Semantics, check, run};
 
 /// Jobs: seconds after the one before, run, request, width, user.
-fn log(jobs: Vec<(i64, i64, i64, u32, i64)>) -> Arc<Workload> {
+type Drawn = Vec<(i64, i64, i64, u32, i64)>;
+
+fn log(jobs: Drawn) -> Arc<Workload> {
+    Arc::new(on(Pools::cluster(8), Overrun::Kill, jobs))
+}
+
+fn on(pools: Pools, overrun: Overrun, jobs: Drawn) -> Workload {
     let mut submit = 0;
     let jobs: Vec<LogJob> = jobs
         .into_iter()
@@ -29,13 +41,50 @@ fn log(jobs: Vec<(i64, i64, i64, u32, i64)>) -> Arc<Workload> {
             }
         })
         .collect();
-    let pools = Arc::new(Pools::cluster(8));
-    Arc::new(workload::prepare(&jobs, pools, Semantics::Textbook, Overrun::Kill))
+    workload::prepare(&jobs, Arc::new(pools), Semantics::Textbook, overrun)
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let job = (0_i64..40, 0_i64..120, 1_i64..150, 1_u32..=8, 0_i64..3);
+    prop::collection::vec(job, 1..60)
 }
 
 fn jobs() -> impl Strategy<Value = Arc<Workload>> {
-    let job = (0_i64..40, 0_i64..120, 1_i64..150, 1_u32..=8, 0_i64..3);
-    prop::collection::vec(job, 1..60).prop_map(log)
+    drawn().prop_map(log)
+}
+
+/// Clusters of other speeds, with a price that may change; jobs that run on beyond their requests, or
+/// are submitted when others are over.
+fn rich() -> impl Strategy<Value = Arc<Workload>> {
+    let link = |it: (usize, Option<i64>)| (it.0, it.1.map(Span));
+    let links =
+        prop::collection::vec((1_usize..60, prop::option::of(0_i64..50)).prop_map(link), 0..9);
+    let pool = (prop::sample::select(vec![500_u32, 1_000, 1_700]), any::<bool>());
+    (drawn(), pool, any::<bool>(), links).prop_map(
+        |(jobs, (performance, by_hour), extend, links)| {
+            let overrun = if extend { Overrun::Extend } else { Overrun::Kill };
+            let workload = on(cluster(performance, by_hour), overrun, jobs);
+            let links = links.into_iter().map(|(job, think)| Link { job, after: job / 2, think });
+            let known = links.filter(|link| link.job < workload.jobs.len());
+            let links =
+                known.map(|it| (it.job, it)).collect::<BTreeMap<_, _>>().into_values().collect();
+            let (links, _) = kept(links, &workload.jobs, workload.jobs.len());
+            Arc::new(Workload { links, ..workload })
+        },
+    )
+}
+
+/// Eight nodes at 7 micro-credits per second, or at 5 and 9 in turns of 100 s.
+fn cluster(performance: u32, changes: bool) -> Pools {
+    let mut pool = Pools::cluster(8).as_slice()[0].clone();
+    (pool.performance, pool.price) =
+        (Performance::from_thousandths(performance).unwrap(), Price(7));
+    let pools = Pools::new(vec![Site { name: "site".to_owned() }], vec![pool]).unwrap();
+    let series = Series::new(&[(Time(0), 5), (Time(100), 9)]).unwrap().repeated(Span(200)).unwrap();
+    match changes {
+        true => pools.with_rates(Rates::new(vec![Some(Arc::new(series))])),
+        false => pools,
+    }
 }
 
 fn ours(workload: &Workload, estimate: Estimate, depth: Depth) -> Run {
@@ -80,23 +129,64 @@ fn played(
     }
 }
 
-fn starts(run: &Run) -> Vec<(Time, Time)> {
-    run.jobs.iter().map(|job| (job.start, job.end)).collect()
+fn estimates() -> impl Strategy<Value = Estimate> {
+    let all = [
+        Estimate::Requested,
+        Estimate::Exact,
+        Estimate::Predicted,
+        Estimate::PublishedLinear,
+        Estimate::Learned,
+    ];
+    prop::sample::select(all.to_vec())
+}
+
+/// Starts jobs when a run says that they started; those of no length first, as they give their nodes
+/// back in the same second.
+struct Script<'a>(&'a Run);
+
+impl Policy for Script<'_> {
+    fn decide(&mut self, market: &Market, _: &[Event], commands: &mut Vec<Command>) {
+        let ran = |job: JobId| &self.0.jobs[job.index()];
+        let due = market.queue().filter(|job| ran(*job).start == market.now());
+        let mut due: Vec<JobId> = due.collect();
+        due.sort_by_key(|job| (ran(*job).end > market.now(), *job));
+        let mut free = market.free();
+        for job in due {
+            let Some(left) = free.checked_sub(market.demand(job).unwrap().processors) else {
+                break;
+            };
+            free = left;
+            commands.push(Command::Start { job, place: Place::Pool(PoolId(0)) });
+        }
+        let next = market.queue().map(|job| ran(job).start).filter(|at| *at > market.now()).min();
+        commands.extend(next.map(|at| Command::Wake { at }));
+    }
+}
+
+/// What the engine of all replays makes of the same starts.
+fn replayed(workload: &Workload, run: &Run) -> Run {
+    let replay = crate::run(
+        workload,
+        ReplaySettings::default(),
+        &mut Script(run),
+        &mut check::all(Promise::Nothing),
+    );
+    Run { passes: run.passes, ..replay.unwrap() }
 }
 
 proptest! {
     #[test]
-    fn the_first_each_time_is_easy(workload in jobs(), exact in any::<bool>()) {
-        let estimate = if exact { Estimate::Exact } else { Estimate::Requested };
+    fn the_first_each_time_is_easy(workload in rich(), estimate in estimates()) {
         let easy = ours(&workload, estimate, Depth::First(1));
         let kind = Kind::Backfill { candidates: 5 };
         if let Some((run, rewards)) = played(&workload, estimate, kind, |_| 0) {
-            prop_assert_eq!(starts(&run), starts(&easy));
+            prop_assert_eq!(&run.jobs, &easy.jobs);
+            prop_assert_eq!((&run.submitted, &run.income), (&easy.submitted, &easy.income));
             prop_assert!(rewards <= 0.0);
         }
         let kind = Kind::Order { candidates: 3 };
         if let Some((run, _)) = played(&workload, estimate, kind, |_| 0) {
-            prop_assert_eq!(starts(&run), starts(&easy));
+            prop_assert_eq!(&run.jobs, &easy.jobs);
         }
     }
 
@@ -106,21 +196,24 @@ proptest! {
         let kind = Kind::Backfill { candidates: 5 };
         let none = |mask: &[bool]| mask.len() - 1;
         if let Some((run, _)) = played(&workload, Estimate::Requested, kind, none) {
-            prop_assert_eq!(starts(&run), starts(&fcfs));
+            prop_assert_eq!(&run.jobs, &fcfs.jobs);
         }
     }
 
     #[test]
-    fn any_choice_keeps_the_market_sound(workload in jobs(), picks in prop::collection::vec(0_usize..6, 8)) {
+    fn any_choice_is_what_the_engine_makes_of_it(
+        workload in rich(),
+        estimate in estimates(),
+        picks in prop::collection::vec(0_usize..6, 8),
+    ) {
         for kind in [Kind::Backfill { candidates: 4 }, Kind::Order { candidates: 4 }] {
             let turn = std::cell::Cell::new(0);
             let choose = |_: &[bool]| {
                 turn.set(turn.get() + 1);
                 picks[turn.get() % picks.len()]
             };
-            if let Some((run, _)) = played(&workload, Estimate::Requested, kind, choose) {
-                let began = |at: usize| run.jobs[at].start >= workload.jobs[at].submit;
-                prop_assert!((0..run.jobs.len()).all(began));
+            if let Some((run, _)) = played(&workload, estimate, kind, choose) {
+                prop_assert_eq!(&replayed(&workload, &run), &run);
             }
         }
     }
