@@ -1,7 +1,10 @@
 //! Threads that step worlds: they and the caller take lanes of worlds until none is left. A thread
 //! that has no processor takes none, and is not waited for.
+//!
+//! Each thread begins with lanes of its own, whose worlds its processor has in its cache, and goes on
+//! with those of others: with two threads, until they meet.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use pyo3::buffer::{Element, PyBuffer};
@@ -12,17 +15,23 @@ use tradewind_sim::worlds::Scene;
 
 use super::lane::{Ended, Lane, Order, Trouble};
 
-/// How often a thread looks for a lane before it sleeps: some 20 µs, less than a wake-up costs.
-const LOOKS: usize = 300;
+/// How often a thread looks for a lane before it sleeps: some 120 µs, about what a wake-up costs.
+const LOOKS: usize = 2_000;
 /// Lanes for each of several threads: worlds take unequal times.
 const LANES_EACH: usize = 4;
 
+/// A lane, and the last step in which a thread took it.
+struct Slot {
+    taken: AtomicU64,
+    lane: Mutex<Lane>,
+}
+
 /// What all threads share.
 struct Shared {
-    lanes: Vec<Mutex<Lane>>,
-    /// The next lane that is not taken; from their number on all are.
-    next: AtomicUsize,
-    /// Lanes on which all is done.
+    slots: Vec<Slot>,
+    /// Steps so far.
+    steps: AtomicU64,
+    /// Lanes on which all is done in this step.
     done: AtomicUsize,
     /// Threads that sleep, or are about to.
     sleepers: AtomicUsize,
@@ -42,45 +51,50 @@ impl Drop for Done<'_> {
 
 impl Shared {
     fn lane(&self, at: usize) -> MutexGuard<'_, Lane> {
-        self.lanes[at].lock().unwrap_or_else(PoisonError::into_inner)
+        self.slots[at].lane.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes lanes and works on them until none is left.
-    fn take(&self) {
-        loop {
-            let at = self.next.fetch_add(1, Ordering::SeqCst);
-            if at >= self.lanes.len() {
-                return;
+    /// Takes lanes in this order and works on them until none is left in the step.
+    fn take(&self, step: u64, order: &[usize]) {
+        for &at in order {
+            let taken = &self.slots[at].taken;
+            // A thread that is late finds lanes of the next step, and leaves them alone.
+            if taken.compare_exchange(step - 1, step, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                let _done = Done(&self.done);
+                self.lane(at).work();
             }
-            let _done = Done(&self.done);
-            self.lane(at).work();
         }
     }
 
-    fn has_work(&self) -> bool {
-        self.next.load(Ordering::SeqCst) < self.lanes.len()
+    fn has_work(&self, served: u64) -> bool {
+        self.steps.load(Ordering::SeqCst) != served
     }
 
     /// What a thread does until all is over.
-    fn serve(&self) {
+    fn serve(&self, order: &[usize]) {
+        let mut served = 0;
         while !self.is_over.load(Ordering::Acquire) {
             for _ in 0..LOOKS {
-                if self.has_work() {
+                if self.has_work(served) {
                     break;
                 }
                 std::hint::spin_loop();
             }
-            if !self.has_work() {
-                self.sleep();
+            if !self.has_work(served) {
+                self.sleep(served);
             }
-            self.take();
+            let step = self.steps.load(Ordering::SeqCst);
+            if step != served {
+                self.take(step, order);
+                served = step;
+            }
         }
     }
 
-    fn sleep(&self) {
+    fn sleep(&self, served: u64) {
         let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        while !self.has_work() && !self.is_over.load(Ordering::Acquire) {
+        while !self.has_work(served) && !self.is_over.load(Ordering::Acquire) {
             bed = self.wake.wait(bed).unwrap_or_else(PoisonError::into_inner);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
@@ -96,20 +110,32 @@ impl Shared {
     /// Waits for lanes that other threads have taken.
     fn wait(&self) {
         for _ in 0..LOOKS {
-            if self.done.load(Ordering::Acquire) == self.lanes.len() {
+            if self.done.load(Ordering::Acquire) == self.slots.len() {
                 return;
             }
             std::hint::spin_loop();
         }
-        while self.done.load(Ordering::Acquire) < self.lanes.len() {
+        while self.done.load(Ordering::Acquire) < self.slots.len() {
             std::thread::yield_now();
         }
+    }
+}
+
+/// The lanes in the order in which a thread takes them: its own first, and every second thread from
+/// the last one back.
+fn taking_order(lanes: usize, thread: usize, threads: usize) -> Vec<usize> {
+    let own = |thread: usize| thread * lanes / threads;
+    match thread % 2 {
+        0 => (0..lanes).map(|it| (own(thread) + it) % lanes).collect(),
+        _ => (1..=lanes).map(|it| (own(thread + 1) + lanes - it) % lanes).collect(),
     }
 }
 
 /// All worlds, in lanes of the same length or one more.
 pub(super) struct Crew {
     shared: Arc<Shared>,
+    /// The caller's order of lanes.
+    taking_order: Vec<usize>,
     worlds: usize,
 }
 
@@ -128,20 +154,21 @@ impl Crew {
         let lanes = if threads == 1 { 1 } else { (threads * LANES_EACH).min(worlds) };
         let first = |lane: usize| lane * worlds / lanes;
         let lane = |it: usize| Lane::new(scene, first(it), first(it + 1) - first(it));
+        let slot = |it| Slot { taken: AtomicU64::new(0), lane: Mutex::new(lane(it)) };
         let shared = Arc::new(Shared {
-            lanes: (0..lanes).map(lane).map(Mutex::new).collect(),
-            next: AtomicUsize::new(lanes),
+            slots: (0..lanes).map(slot).collect(),
+            steps: AtomicU64::new(0),
             done: AtomicUsize::new(lanes),
             sleepers: AtomicUsize::new(0),
             bed: Mutex::new(()),
             wake: Condvar::new(),
             is_over: AtomicBool::new(false),
         });
-        let crew = Crew { shared, worlds };
-        for _ in 1..threads {
-            let shared = Arc::clone(&crew.shared);
+        let crew = Crew { shared, taking_order: taking_order(lanes, 0, threads), worlds };
+        for it in 1..threads {
+            let (shared, order) = (Arc::clone(&crew.shared), taking_order(lanes, it, threads));
             let thread = std::thread::Builder::new().name("tradewind-worlds".to_owned());
-            thread.spawn(move || shared.serve())?;
+            thread.spawn(move || shared.serve(&order))?;
         }
         Ok(crew)
     }
@@ -152,7 +179,7 @@ impl Crew {
 
     /// Lanes, each with the number of its first world.
     fn lanes(&self) -> impl Iterator<Item = (usize, MutexGuard<'_, Lane>)> {
-        (0..self.shared.lanes.len()).scan(0, |from, at| {
+        (0..self.shared.slots.len()).scan(0, |from, at| {
             let (first, lane) = (*from, self.shared.lane(at));
             *from += lane.len();
             Some((first, lane))
@@ -172,15 +199,15 @@ impl Crew {
     pub(super) fn work(&mut self) {
         let shared = &self.shared;
         shared.done.store(0, Ordering::Release);
-        shared.next.store(0, Ordering::SeqCst);
+        let step = shared.steps.fetch_add(1, Ordering::SeqCst) + 1;
         shared.wake_all();
-        shared.take();
+        shared.take(step, &self.taking_order);
         shared.wait();
     }
 
     /// What went wrong in the first world of which that is known.
     pub(super) fn failure(&self) -> Option<Trouble> {
-        match self.shared.lanes.iter().any(Mutex::is_poisoned) {
+        match self.shared.slots.iter().any(|slot| slot.lane.is_poisoned()) {
             true => Some(Trouble::Broken),
             false => self.lanes().find_map(|(_, lane)| lane.trouble.clone()),
         }
