@@ -7,8 +7,8 @@ use tradewind_io::input::{self, Input};
 use tradewind_io::swf::{self, Log, transform};
 use tradewind_model::{OwnersFirst, Pools, Span, Time};
 use tradewind_sched::policy::owners::SiteRule;
-use tradewind_sim::owners::OwnersLoad;
 use tradewind_sim::workload::LogJob;
+use tradewind_sim::workload::OwnersLoad;
 
 use crate::policy::PolicySpec;
 use crate::rules;

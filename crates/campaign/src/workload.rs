@@ -379,7 +379,7 @@ impl<'a> WorkloadFiles<'a> {
 
     /// Owners take nodes back only where the market's jobs are behind their queue.
     fn no_line(&self, workload: &Workload) -> Result<(), Failure> {
-        let in_line = |load: &tradewind_sim::owners::OwnersLoad| load.market == Standing::InLine;
+        let in_line = |load: &tradewind_sim::workload::OwnersLoad| load.market == Standing::InLine;
         if self.spec.preemptible.is_none() || !workload.owners.iter().any(in_line) {
             return Ok(());
         }

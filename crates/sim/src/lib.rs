@@ -29,6 +29,7 @@ mod replay;
 pub mod replications;
 mod result;
 pub mod retrace;
+mod semantics;
 pub mod stepped;
 pub mod stream;
 pub mod workload;
@@ -36,8 +37,9 @@ pub mod worlds;
 
 pub use engine::SimError;
 pub use estimate::Estimate;
-pub use replay::{ReplaySettings, Semantics, run};
+pub use replay::{ReplaySettings, run};
 pub use result::{LossCause, Lost, Ran, Run, Struck};
+pub use semantics::Semantics;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

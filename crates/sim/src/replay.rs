@@ -19,20 +19,8 @@ use crate::estimate::{Estimate, Estimator};
 use crate::feedback::Feed;
 use crate::owners::Owners;
 use crate::result::{LossCause, Lost, Ran, Run, Struck};
+use crate::semantics::Semantics;
 use crate::workload::Workload;
-
-/// What happens in which order within one second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Semantics {
-    /// All ends, then outages, then all submissions, then one pass of the policy. Whatever a pass
-    /// causes in the same second (jobs of no length) is a further round.
-    #[default]
-    Textbook,
-    /// As the simulator pyss does it: each submission with a pass of its own, then each end with
-    /// a pass of its own, ends in the order of starts. A job that ends exactly when expected has
-    /// freed its processors before the second's first pass.
-    Pyss,
-}
 
 /// How to replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -13,8 +13,9 @@ use crate::SimError;
 use crate::check::Checker;
 use crate::engine::Engine;
 use crate::estimate::Estimate;
-use crate::replay::{Replay, ReplaySettings, Semantics, beginning};
+use crate::replay::{Replay, ReplaySettings, beginning};
 use crate::result::{Ran, Run};
+use crate::semantics::Semantics;
 use crate::workload::Workload;
 
 /// No checkers.

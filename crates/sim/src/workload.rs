@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Pool, Pools, Preemptible, Span, Terms, Time, TimeMode};
+use tradewind_model::{Pool, PoolId, Pools, Preemptible, Span, Standing, Terms, Time, TimeMode};
+use tradewind_sched::policy::owners::SiteRule;
 
-use crate::Semantics;
 use crate::feedback::Link;
 use crate::outage::AnnouncedOutage;
-use crate::owners::OwnersLoad;
+use crate::semantics::Semantics;
 
 /// One job as a log has it; `None` and widths of 0 stand for what is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -183,6 +183,38 @@ impl Workload {
     /// Nodes of the whole grid.
     pub fn processors(&self) -> u32 {
         self.pools.nodes()
+    }
+}
+
+/// The jobs of a site's owners, and the scheduler that they wait for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnersLoad {
+    /// The pools that they may use, each job one of them. Loads of one grid share no pool.
+    pub pools: Vec<PoolId>,
+    /// How the site's scheduler works.
+    pub rule: SiteRule,
+    /// Where the market's jobs stand.
+    pub market: Standing,
+    /// By submit time, then by number, then as in the log. Their times are wall-clock times,
+    /// whatever the performance of the pools.
+    pub jobs: Vec<Job>,
+    /// Jobs that can never run, in the order of the log.
+    pub rejected: Vec<Rejected>,
+}
+
+impl OwnersLoad {
+    /// Takes the jobs of a log. A job that is wider than the widest of the pools is rejected.
+    pub fn new(
+        log: &[LogJob],
+        grid: &Pools,
+        pools: Vec<PoolId>,
+        rule: SiteRule,
+        overrun: Overrun,
+    ) -> OwnersLoad {
+        let widest = pools.iter().map(|pool| grid.pool(*pool).nodes).max().unwrap_or(0);
+        let cluster = Arc::new(Pools::cluster(widest));
+        let Workload { jobs, rejected, .. } = prepare(log, cluster, Semantics::Textbook, overrun);
+        OwnersLoad { pools, rule, market: Standing::Behind, jobs, rejected }
     }
 }
 

@@ -11,7 +11,7 @@ use super::modules::{Module, Modules};
 
 /// Cycles that are there: crate, and the folders whose files use each other. This list may only
 /// become shorter.
-const KNOWN: [(&str, &[&str]); 5] = [
+const KNOWN: [(&str, &[&str]); 4] = [
     ("daemon", &["live", "live/access"]),
     (
         "daemon",
@@ -28,7 +28,6 @@ const KNOWN: [(&str, &[&str]); 5] = [
         ],
     ),
     ("sched", &["window", "window/bounded", "window/groups", "window/paper", "window/places"]),
-    ("sim", &[".", "owners"]),
     ("web", &[".", "auth", "feed", "page", "routes"]),
 ];
 

@@ -16,7 +16,7 @@
 //!   foreseen when it was submitted ([`OwnerRan::foreseen`]), so that it can be delayed only by jobs
 //!   of the market that ran already. Under EASY and depths between, an early end may change who is
 //!   backfilled, and so delay others, with or without the market.
-//! - Under any rule: jobs of the market put it off ([`Delays`]) by no more than [`SiteRule::max_delay`] and
+//! - Under any rule: jobs of the market put it off ([`Delays`]) by no more than [`max_delay`] and
 //!   the longest of their time limits.
 //! - It may start later than it would without the market: nodes that the market's jobs have come
 //!   back when these end, and nothing interrupts them. How much later on the average depends on the
@@ -30,6 +30,8 @@
 //! could start at once elsewhere, it leaves the queue and waits in the market's again, once at most.
 //! While no owner's job waits or runs at a site, no job joins its queue, and the policy alone decides.
 //!
+//! [`SiteQueue`]: tradewind_sched::policy::owners::SiteQueue
+//! [`max_delay`]: tradewind_sched::policy::owners::SiteRule::max_delay
 //! [`Event::Lined`]: tradewind_model::Event::Lined
 //! [`Delays`]: tradewind_sched::policy::owners::Delays
 //!
@@ -49,50 +51,9 @@ mod replayed;
 mod site;
 mod tenants;
 
-use std::sync::Arc;
+use tradewind_model::{PoolId, Time};
 
-use tradewind_model::{Guard, PoolId, Pools, Standing, Time};
-use tradewind_sched::policy::backfill::{self, Backfill, Depth};
-use tradewind_sched::policy::owners::SiteQueue;
-use tradewind_sched::policy::owners::SiteRule;
-
-use crate::replay::{ReplaySettings, Semantics, run};
-use crate::workload::{self, Job, LogJob, Overrun, Rejected, Workload};
-use crate::{Estimate, SimError};
 pub(crate) use replayed::Owners;
-
-/// The jobs of a site's owners, and the scheduler that they wait for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnersLoad {
-    /// The pools that they may use, each job one of them. Loads of one grid share no pool.
-    pub pools: Vec<PoolId>,
-    /// How the site's scheduler works.
-    pub rule: SiteRule,
-    /// Where the market's jobs stand.
-    pub market: Standing,
-    /// By submit time, then by number, then as in the log. Their times are wall-clock times,
-    /// whatever the performance of the pools.
-    pub jobs: Vec<Job>,
-    /// Jobs that can never run, in the order of the log.
-    pub rejected: Vec<Rejected>,
-}
-
-impl OwnersLoad {
-    /// Takes the jobs of a log. A job that is wider than the widest of the pools is rejected.
-    pub fn new(
-        log: &[LogJob],
-        grid: &Pools,
-        pools: Vec<PoolId>,
-        rule: SiteRule,
-        overrun: Overrun,
-    ) -> OwnersLoad {
-        let widest = pools.iter().map(|pool| grid.pool(*pool).nodes).max().unwrap_or(0);
-        let cluster = Arc::new(Pools::cluster(widest));
-        let Workload { jobs, rejected, .. } =
-            workload::prepare(log, cluster, Semantics::Textbook, overrun);
-        OwnersLoad { pools, rule, market: Standing::Behind, jobs, rejected }
-    }
-}
 
 /// What happened to an owner's job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,19 +69,6 @@ pub struct OwnerRan {
     pub pool: PoolId,
 }
 
-/// What happened to the jobs of an [`OwnersLoad`]: by index in its jobs; `None` for one that never
-/// started, as its nodes were missing until the end of the replay.
+/// What happened to the jobs of an [`OwnersLoad`](crate::workload::OwnersLoad): by index in its jobs;
+/// `None` for one that never started, as its nodes were missing until the end of the replay.
 pub type OwnersRun = Vec<Option<OwnerRan>>;
-
-/// What would become of the owners' jobs of a workload without the market's jobs.
-///
-/// # Errors
-/// Never, unless there is a fault in the simulator.
-pub fn alone(workload: &Workload) -> Result<Vec<OwnersRun>, SimError> {
-    let mut without = Workload { jobs: Vec::new(), rejected: Vec::new(), ..workload.clone() };
-    // What would be left to owners matters to the market alone.
-    without.owners.iter_mut().for_each(|load| load.rule.guard = Guard::Limits);
-    let settings = ReplaySettings { semantics: Semantics::Textbook, estimate: Estimate::default() };
-    let fcfs = backfill::BackfillSettings { depth: Depth::First(0), ..Default::default() };
-    Ok(run(&without, settings, &mut Backfill::new(fcfs), &mut [])?.owners)
-}

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use tradewind_model::{Event, JobId, Market, Outage, OutageId, Place, Pools, Time};
 
+use super::OwnersRun;
 use super::lines::Withdrawn;
 use super::site::{OwnersChange, OwnersSite, Started};
-use super::{OwnersLoad, OwnersRun};
+use crate::workload::OwnersLoad;
 
 /// The owners' jobs of a replay, and what the market knows of them.
 #[derive(Debug)]

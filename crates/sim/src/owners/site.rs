@@ -7,11 +7,14 @@ use tradewind_model::{
     Guard, JobId, Market, Outage, OutageId, PoolId, Pools, Share, Span, Standing, Time,
 };
 use tradewind_sched::policy::availability::Taken;
-use tradewind_sched::policy::owners::{Delays, ExpectedStart, SiteQueueEntry, Usual, WHOLE};
+use tradewind_sched::policy::owners::{
+    Delays, ExpectedStart, SiteQueue, SiteQueueEntry, Usual, WHOLE,
+};
 
 use super::replayed::local;
 use super::tenants::{FreeNodes, Gathering, Tenants};
-use super::{OwnerRan, OwnersLoad, OwnersRun, SiteQueue};
+use super::{OwnerRan, OwnersRun};
+use crate::workload::OwnersLoad;
 
 /// So many ends are remembered.
 const REMEMBERED: usize = 500;

@@ -11,8 +11,10 @@ mod put_off;
 mod worlds;
 
 use tradewind_model::{Guard, OwnersFirst, Span, Standing};
-use tradewind_sched::policy::backfill::Depth;
-use tradewind_sim::owners::{OwnersLoad, OwnersRun, alone};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
+use tradewind_sim::owners::OwnersRun;
+use tradewind_sim::workload::{OwnersLoad, Workload};
+use tradewind_sim::{ReplaySettings, run};
 use worlds::{Ends, Kind, Submitted, World};
 
 /// Worlds of each kind: more than 1,000 over all kinds of [`by_default`]. `make test-long` draws 1,000 of
@@ -25,6 +27,15 @@ fn worlds() -> u64 {
 
 /// Jobs are submitted until then.
 const LAST: i64 = 40_000;
+
+/// What becomes of the owners' jobs of a workload without the market's jobs.
+fn alone(workload: &Workload) -> Vec<OwnersRun> {
+    let mut without = Workload { jobs: Vec::new(), rejected: Vec::new(), ..workload.clone() };
+    // What would be left to owners matters to the market alone.
+    without.owners.iter_mut().for_each(|load| load.rule.guard = Guard::Limits);
+    let fcfs = BackfillSettings { depth: Depth::First(0), ..Default::default() };
+    run(&without, ReplaySettings::default(), &mut Backfill::new(fcfs), &mut []).unwrap().owners
+}
 
 /// Over all worlds of a kind.
 #[derive(Default)]
@@ -57,7 +68,7 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, world: &World) {
-        let (with, without) = (world.run(), alone(&world.workload).unwrap());
+        let (with, without) = (world.run(), alone(&world.workload));
         let before = (self.wait, self.wait_alone);
         let limits = world.workload.jobs.iter().map(|job| job.requested.0);
         let limit = limits.max().unwrap_or(0);

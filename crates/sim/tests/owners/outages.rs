@@ -6,7 +6,7 @@ use tradewind_model::{Cause, Outage, PoolId, Pools, Span, Time};
 use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
 use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
-use tradewind_sim::owners::OwnersLoad;
+use tradewind_sim::workload::OwnersLoad;
 use tradewind_sim::workload::{LogJob, Overrun, prepare};
 use tradewind_sim::{ReplaySettings, Semantics, check, run};
 

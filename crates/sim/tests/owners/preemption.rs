@@ -1,9 +1,9 @@
 //! Owners' jobs take nodes back from preemptible jobs of the market. All checkers watch every world.
 
 use tradewind_model::{Checkpoint, Guard, Preemptible, Span, Standing};
-use tradewind_sim::owners::alone;
 use tradewind_sim::{LossCause, Run};
 
+use super::alone;
 use super::worlds::{Ends, Kind, Submitted, World};
 
 const KIND: Kind = Kind {
@@ -56,7 +56,7 @@ fn without_notice_preemptible_jobs_change_nothing_for_owners() {
         let how = HOW[seed as usize % HOW.len()];
         let world = World::drawn(seed, KIND).preemptible(100, 0, how);
         let run = world.run();
-        assert_eq!(run.owners, alone(&world.workload).unwrap(), "seed {seed}");
+        assert_eq!(run.owners, alone(&world.workload), "seed {seed}");
         preemptions += adds_up(&world, &run).0;
     }
     assert!(preemptions > 60, "{preemptions}");

@@ -4,7 +4,7 @@
 use tradewind_model::{PoolId, Time};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sim::Run;
-use tradewind_sim::owners::OwnersLoad;
+use tradewind_sim::workload::OwnersLoad;
 
 use super::worlds::World;
 

@@ -12,7 +12,7 @@ use tradewind_sched::policy::gapfill::GapFill;
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sched::policy::{Order, Policy};
-use tradewind_sim::owners::OwnersLoad;
+use tradewind_sim::workload::OwnersLoad;
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{ReplaySettings, Run, Semantics, check, run};
 
