@@ -30,6 +30,7 @@
 //! could start at once elsewhere, it leaves the queue and waits in the market's again, once at most.
 //! While no owner's job waits or runs at a site, no job joins its queue, and the policy alone decides.
 //!
+//! [`Standing::InLine`]: tradewind_model::Standing::InLine
 //! [`SiteQueue`]: tradewind_sched::policy::owners::SiteQueue
 //! [`max_delay`]: tradewind_sched::policy::owners::SiteRule::max_delay
 //! [`Event::Lined`]: tradewind_model::Event::Lined
