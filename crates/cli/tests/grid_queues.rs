@@ -135,7 +135,7 @@ fn a_policy_that_refuses_all_jobs_says_why() {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let note = "note: `auction` refused all jobs: 200 `no-value`; values and budgets come from \
-                `--side FILE`\n";
+                `--side FILE`, and are multiples of the grid's prices\n";
     assert!(said(&output).contains(note), "{}", said(&output));
     assert!(!said(&output).contains("`easy` refused"), "{}", said(&output));
 }
