@@ -10,11 +10,14 @@ const LABEL = 40;
 /** How much of its colour a job of another user has. */
 const QUIET = 0.35;
 const FONT = '12px system-ui, sans-serif';
+/** Texts whose widths are remembered. */
+const MEASURED = 20000;
 
 export class Painter {
   constructor(base, over) {
     this.base = base;
     this.over = over;
+    this.lengths = new Map();
     this.theme();
   }
 
@@ -45,13 +48,14 @@ export class Painter {
     pen.rect(0, AXIS, camera.width, camera.height);
     pen.clip();
     pen.translate(0, AXIS);
+    const ticks = this.ticks(camera);
     this.known(pen, camera, shown);
     if (shown && shown.cells) this.cells(pen, camera, shown);
-    this.rows(pen, camera);
+    this.rows(pen, camera, ticks);
     if (shown && shown.rectangles) this.rectangles(pen, camera, shown.rectangles);
     this.borders(pen, camera, frame);
     pen.restore();
-    this.axis(pen, camera);
+    this.axis(pen, camera, ticks);
   }
 
   /** Paper where the picture is known; the rest stays grey until it comes. */
@@ -64,12 +68,12 @@ export class Painter {
   }
 
   /** Faint lines at the hours, and between nodes where they are thick enough. */
-  rows(pen, camera) {
+  rows(pen, camera, ticks) {
     pen.strokeStyle = this.colours.line;
     pen.lineWidth = 1;
     pen.globalAlpha = 0.6;
     pen.beginPath();
-    for (const at of this.ticks(camera).all) {
+    for (const at of ticks.all) {
       const x = Math.round(camera.x(at)) + 0.5;
       pen.moveTo(x, 0);
       pen.lineTo(x, camera.height);
@@ -94,8 +98,7 @@ export class Painter {
     return { step, all };
   }
 
-  axis(pen, camera) {
-    const { step, all } = this.ticks(camera);
+  axis(pen, camera, { step, all }) {
     pen.font = FONT;
     pen.textBaseline = 'middle';
     pen.lineWidth = 1;
@@ -109,7 +112,7 @@ export class Painter {
       const text = told(at);
       const label = step >= 86400 ? text.slice(0, 10) : step < 60 ? text.slice(11, 19) : text.slice(11, 16);
       const day = step < 86400 && text.slice(11, 19) === '00:00:00' ? text.slice(5, 10) : label;
-      const width = pen.measureText(day).width;
+      const width = this.lengthOf(pen, day);
       if (x - width / 2 > 0 && x + width / 2 < camera.width) pen.fillText(day, x - width / 2, 11);
     }
     pen.moveTo(0, AXIS - 0.5);
@@ -117,14 +120,27 @@ export class Painter {
     pen.stroke();
   }
 
+  /** The width of a text in `FONT`, which is measured once. */
+  lengthOf(pen, text) {
+    let length = this.lengths.get(text);
+    if (length === undefined) {
+      if (this.lengths.size >= MEASURED) this.lengths.clear();
+      length = pen.measureText(text).width;
+      this.lengths.set(text, length);
+    }
+    return length;
+  }
+
   rectangles(pen, camera, all) {
     const height = camera.rowHeight;
     const thin = height < 4;
     const labels = [];
     const { table } = all;
+    let [last, faint] = [-1, false];
     pen.font = FONT;
     pen.textBaseline = 'middle';
     pen.lineWidth = 1;
+    pen.strokeStyle = this.colours.edge;
     for (const at of all.order) {
       const task = all.task[at];
       const x0 = camera.x(table.start[task]);
@@ -135,19 +151,22 @@ export class Painter {
       const left = Math.max(x0, -4);
       const width = Math.max(Math.min(x1, camera.width + 4) - left, 1);
       const kind = table.kind[task] & 15;
-      pen.fillStyle = this.hatch[kind] || this.colours.kinds[kind];
+      if (kind !== last) pen.fillStyle = this.hatch[kind] || this.colours.kinds[kind];
+      last = kind;
       // The reader's own are seen first; failures are seen whosever they are.
       const quiet = !(table.kind[task] & 16) && !ALARMS.has(kind) && !OF_OWNERS.has(kind);
-      if (quiet) pen.globalAlpha = QUIET;
+      if (quiet !== faint) pen.globalAlpha = quiet ? QUIET : 1;
+      faint = quiet;
       pen.fillRect(left, y, width, tall);
-      pen.globalAlpha = 1;
       if (thin || width < 3) continue;
-      pen.strokeStyle = this.colours.edge;
+      if (quiet) pen.globalAlpha = 1;
+      faint = false;
       pen.strokeRect(left + 0.5, y + 0.5, width - 1, Math.max(tall - 1, 1));
       if (table.kind[task] & 16 && tall >= 6) this.own(pen, left, y, width, tall);
       const named = !quiet || table.texts[table.label[task]];
       if (named && width >= LABEL && tall >= 14) labels.push([at, kind, left, y, width, tall]);
     }
+    pen.globalAlpha = 1;
     for (const label of labels) this.label(pen, all, ...label);
   }
 
@@ -168,22 +187,17 @@ export class Painter {
     const room = left + width - x - 6;
     if (room < 20) return;
     // A job's number alone is better than half of its name.
-    const fits = (it) => pen.measureText(it).width + 6 <= room;
-    const number = `${KINDS[kind].glyph} ${(name || '').split(' ')[0]}`;
-    const text = !name || fits(whole) ? whole : number;
-    if (name && !fits(text)) return;
-    const length = pen.measureText(text).width;
-    pen.save();
-    pen.beginPath();
-    pen.rect(x + 3, y, room, tall);
-    pen.clip();
+    const fits = (it) => this.lengthOf(pen, it) + 6 <= room;
+    const number = `${KINDS[kind].glyph} ${(name || '').split(' ')[0]}`.trimEnd();
+    const text = fits(whole) ? whole : number;
+    if (!fits(text)) return;
+    const length = this.lengthOf(pen, text);
     pen.fillStyle = this.colours.paper;
     pen.globalAlpha = 0.88;
     pen.fillRect(x + 3, y + tall / 2 - 8, Math.min(length + 6, room), 16);
     pen.globalAlpha = 1;
     pen.fillStyle = this.colours.ink;
     pen.fillText(text, x + 6, y + tall / 2);
-    pen.restore();
   }
 
   cells(pen, camera, shown) {
