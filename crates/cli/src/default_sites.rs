@@ -85,18 +85,24 @@ impl DefaultSlots {
         format!("{{\"alpha\": {}, \"beta\": {}}}\n", self.alpha, self.beta)
     }
 
-    /// The sites.
-    pub(crate) fn sites(self) -> Vec<Site> {
+    /// The sites: `alpha` and `beta`, or `local-alpha` and `local-beta` where an observed cluster has one
+    /// of these names.
+    pub(crate) fn sites(self, observed: &[Site]) -> Vec<Site> {
+        let mut names = ["alpha", "beta"].map(str::to_owned);
+        while observed.iter().any(|site| names.contains(&site.name)) {
+            names = names.map(|name| format!("local-{name}"));
+        }
+        let [first, second] = names;
         vec![
-            local_site("alpha", ("main", self.alpha), Price(2_000)),
-            local_site("beta", ("spare", self.beta), Price(1_000)),
+            local_site(first, ("main", self.alpha), Price(2_000)),
+            local_site(second, ("spare", self.beta), Price(1_000)),
         ]
     }
 
     /// The settings with these sites, if they have none.
     pub(crate) fn complete(self, settings: &mut Settings) {
         if settings.sites.is_empty() {
-            settings.sites = self.sites();
+            settings.sites = self.sites(&settings.observed);
         }
     }
 }
@@ -108,7 +114,7 @@ fn unreadable(path: &Path, why: &str) -> Failure {
     Failure::usage(message).hint(hint)
 }
 
-fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
+fn local_site(name: String, (pool, nodes): (&str, u32), price: Price) -> Site {
     let pool = Pool {
         name: pool.to_owned(),
         nodes,
@@ -119,7 +125,7 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
         prices: Schedule::default(),
         offers: Schedule::default(),
     };
-    let (name, times) = (name.to_owned(), Times::Wall);
+    let times = Times::Wall;
     let kind = SiteKind::Local(Box::default());
     let (survey_timeout, power) = (None, SitePower::default());
     let (owner, policy, feeds, pools) = (None, None, BTreeMap::new(), vec![pool]);
@@ -153,8 +159,23 @@ mod tests {
         write(&folder.path().join(NOTE), "{\"alpha\": 7, \"beta\": 9}").unwrap();
         let noted = DefaultSlots { alpha: 7, beta: 9 };
         assert_eq!(DefaultSlots::begin(folder.path(), write).unwrap(), noted);
-        let nodes: Vec<u32> = noted.sites().iter().map(|site| site.pools[0].nodes).collect();
+        let nodes: Vec<u32> = noted.sites(&[]).iter().map(|site| site.pools[0].nodes).collect();
         assert_eq!(nodes, [7, 9]);
+    }
+
+    #[test]
+    fn no_default_site_has_the_name_of_an_observed_cluster() {
+        let cluster = |name: &str| local_site(name.to_owned(), ("main", 1), Price(0));
+        let names = |observed: &[&str]| {
+            let observed = observed.iter().copied().map(cluster).collect();
+            let mut settings = Settings { observed, ..Settings::default() };
+            DefaultSlots::FIXED.complete(&mut settings);
+            settings.sites.into_iter().map(|site| site.name).collect::<Vec<_>>()
+        };
+        assert_eq!([names(&[]), names(&["gamma"])].concat(), ["alpha", "beta", "alpha", "beta"]);
+        assert_eq!(names(&["beta"]), ["local-alpha", "local-beta"]);
+        let twice = names(&["alpha", "local-beta"]);
+        assert_eq!(twice, ["local-local-alpha", "local-local-beta"]);
     }
 
     #[test]

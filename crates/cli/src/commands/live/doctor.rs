@@ -379,6 +379,10 @@ fn gives_back(terms: Preemption, kind: &SiteKind) -> Finding {
     Finding { what, verdict, found, remedy: remedy.to_owned() }
 }
 
+/// What an observed cluster must show.
+const ALL_JOBS: &str = "let the account that runs our commands see all jobs: what is not seen is neither \
+                        predicted nor compared";
+
 /// Whether a cluster that is only observed can be surveyed: nothing else is tried there.
 fn surveyed(observed: &mut ObservedSite) -> Finding {
     let (verdict, found, remedy) = match observed.site.survey(None) {
@@ -388,7 +392,11 @@ fn surveyed(observed: &mut ObservedSite) -> Finding {
             let notes = survey.queue_notes.iter().flat_map(|note| ["; ", note.as_str()]);
             let found =
                 format!("nodes up: {up}, jobs waiting: {waiting}{}", notes.collect::<String>());
-            (if up > 0 { Verdict::Good } else { Verdict::Warning }, found, "")
+            match survey.queue_notes.is_empty() {
+                true if up > 0 => (Verdict::Good, found, ""),
+                true => (Verdict::Warning, found, ""),
+                false => (Verdict::Warning, found, ALL_JOBS),
+            }
         }
         Err(wrong) => (Verdict::Bad, wrong.to_string(), "see the message"),
     };
