@@ -116,7 +116,7 @@ fn expected_on_the_timeline(stage: &Stage, job: u64) -> Option<(i64, i64)> {
 #[test]
 fn the_timeline_has_the_price_that_a_waiting_job_pays() {
     let stage = Stage::configured(SITE);
-    for kind in ["--preemptible", "--preemptible", "--name=firm"] {
+    for kind in ["--preemptible", "--preemptible", "--job-name=firm"] {
         let long = ["submit", kind, "--nodes", "2", "--time", "1", "--wrap", "sleep 60"];
         stage.text(&long, 0);
     }

@@ -114,7 +114,7 @@ mod tests {
         let (mut told, mut now) = (SentOrders::new(PATIENCE), Instant::now());
         let pauses: Vec<u64> = (0..8).map(|_| pause_after_failure(&mut told, &mut now)).collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30, 30]);
-        // One that was carried out and is wanted once more begins anew.
+        // One that was carried out and is wanted once more begins with the first pause.
         told.answered((order(1).tag, Act::Withdraw), true, now);
         assert_eq!(pause_after_failure(&mut told, &mut now), 1);
     }

@@ -253,7 +253,7 @@ fn times_with_an_offset_need_no_zone() {
         let line = row("1", submit, "2026-03-05T10:00:00-03:30", end, "3:00:00", "COMPLETED");
         read_with(&rows(&[&line]), SacctOptions::new(zone.clone()))
     };
-    for submit in ["2026-03-05T14:20:00+0100", "2026-03-05T13:20:00+00", "2026-03-05T14:20:00"] {
+    for submit in ["2026-03-05T14:20:00+0100", "2026-03-05T13:20:00+0000", "2026-03-05T14:20:00"] {
         assert_eq!(lives(&log(&read(submit).unwrap())), [(0, 600, 1_800, 4, 10_800)], "{submit}");
     }
     for wrong in
