@@ -101,7 +101,8 @@ fn a_discount_that_is_offered_later_counts_from_then_on() {
 /// What is drawn of a job that is expected to start: price and cost, micro-credits.
 fn expected_on_the_timeline(stage: &Stage, job: u64) -> Option<(i64, i64)> {
     let read = |name: &str| std::fs::read_to_string(stage.state().join(name)).unwrap();
-    let query = "from=0&to=4100000000&first=0&rows=99&most=500";
+    let submitted = stage.json(&["job", "1"])["submitted"].as_i64().unwrap();
+    let query = format!("from={submitted}&until={}&first=0&rows=9&most=99", submitted + 3_600);
     let url = format!("{}/page/board/digest?{query}", read("url").trim());
     let bearer = format!("Bearer {}", read("admin.token").trim());
     let answer = ureq::get(url).header("Authorization", bearer).call().unwrap();

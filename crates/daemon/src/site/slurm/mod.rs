@@ -318,6 +318,8 @@ impl Manager for Controller {
         base: &Base,
         view: &PoolsView<'_, SlurmJob>,
     ) -> Result<Vec<PoolSurvey>, SiteError> {
+        // Whether jobs are hidden is read with the limits, rarely.
+        self.limits_now(base);
         match self.hides_others(base, view) {
             true => self.hidden.note(&self.nodes, view.jobs, view.now),
             false => self.hidden.clear(),
