@@ -46,7 +46,7 @@ const LOCAL_WITHIN: Span = Span(10);
 /// The sites of `settings`; the default ones, as large as those of the demo, if it has none.
 pub(crate) fn configured(settings: &Settings) -> Cow<'_, [Site]> {
     match settings.sites.is_empty() {
-        true => Cow::Owned(DefaultSlots::FIXED.sites(&settings.observed)),
+        true => Cow::Owned(DefaultSlots::FIXED.sites()),
         false => Cow::Borrowed(&settings.sites),
     }
 }
@@ -551,7 +551,7 @@ mod tests {
     #[test]
     fn a_name_that_is_no_folder_is_refused() {
         let state = tempfile::tempdir().unwrap();
-        let mut sites = DefaultSlots::FIXED.sites(&[]);
+        let mut sites = DefaultSlots::FIXED.sites();
         sites[0].name = "../up".to_owned();
         let settings = Settings { sites, ..Settings::default() };
         let wrong = open(&settings, state.path(), "m").unwrap_err();

@@ -63,7 +63,8 @@ impl SentOrders {
 
     /// A site that cannot be reached would get an order that failed hundreds of times a second if it
     /// were sent again at once.
-    pub(super) fn answered(&mut self, order: (Tag, Act), is_done: bool, now: Instant) {
+    pub(super) fn answered(&mut self, (tag, act): (&Tag, Act), is_done: bool, now: Instant) {
+        let order = (tag.clone(), act);
         if is_done {
             self.orders.remove(&order);
         } else if let Some(sent) = self.orders.get_mut(&order) {
@@ -101,7 +102,7 @@ mod tests {
     fn pause_after_failure(told: &mut SentOrders, now: &mut Instant) -> u64 {
         let order = order(1);
         told.sent(std::slice::from_ref(&order), *now);
-        told.answered((order.tag.clone(), order.act), false, *now);
+        told.answered((&order.tag, order.act), false, *now);
         let begin = *now;
         while told.is_told(&order.tag, order.act, *now) {
             *now += Duration::from_secs(1);
@@ -115,7 +116,7 @@ mod tests {
         let pauses: Vec<u64> = (0..8).map(|_| pause_after_failure(&mut told, &mut now)).collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30, 30]);
         // One that was carried out and is wanted once more begins with the first pause.
-        told.answered((order(1).tag, Act::Withdraw), true, now);
+        told.answered((&order(1).tag, Act::Withdraw), true, now);
         assert_eq!(pause_after_failure(&mut told, &mut now), 1);
     }
 
@@ -128,7 +129,7 @@ mod tests {
         }
         told.sent(&[order(1), order(2), order(3)], now);
         for job in [1, 2] {
-            told.answered((order(job).tag, Act::Withdraw), false, now);
+            told.answered((&order(job).tag, Act::Withdraw), false, now);
         }
         now += Duration::from_secs(2);
         told.sent(&[order(2)], now);
@@ -153,7 +154,7 @@ mod tests {
     fn orders_that_are_not_wanted_any_more_are_forgotten() {
         let (mut told, now) = (SentOrders::new(PATIENCE), Instant::now());
         told.sent(&[order(1), order(2)], now);
-        told.answered((order(1).tag, Act::Withdraw), false, now);
+        told.answered((&order(1).tag, Act::Withdraw), false, now);
         told.sent(&[], now + Duration::from_secs(31));
         assert_eq!(told.orders.keys().map(|(tag, _)| tag.job).collect::<Vec<_>>(), [2]);
         told.sent(&[], now + PATIENCE + PATIENCE);

@@ -64,7 +64,9 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         None => Settings::default(),
     };
     let folder = place::folder(args.state.as_deref())?;
-    DefaultSlots::noted(&folder)?.unwrap_or(DefaultSlots::FIXED).complete(&mut settings);
+    let slots = DefaultSlots::noted(&folder)?;
+    let begun = || DefaultSlots::FIXED.beside(&settings.observed);
+    slots.unwrap_or_else(begun).complete(&mut settings);
     let patience = (!args.no_jobs).then_some(args.patience);
     let all = examine(&settings, &folder, patience, report)?;
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);
