@@ -133,12 +133,12 @@ impl Args {
 pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     log(args);
     let mut settings = read(args, report)?;
+    accounts::tell(&settings, args, report);
     let place = args.place()?;
     place.make()?;
     let kept = journal::located(&place, &settings)?;
     journal::check(&place, &kept, args.beginning(), report)?;
     default_slots(args, &place, &kept, &settings)?.complete(&mut settings);
-    accounts::tell(&settings, args, report);
     feeds::fill(&mut settings, place.folder());
     let (told, happenings) = std::sync::mpsc::channel();
     // Opened first: the process that has the journal has the sites.
