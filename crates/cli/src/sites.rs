@@ -43,10 +43,11 @@ const LISTS_OF_SURVEY: u32 = 3;
 /// How long a survey of a local site may take, if its configuration does not say.
 const LOCAL_WITHIN: Span = Span(10);
 
-/// The sites of `settings`; the default ones, as large as those of the demo, if it has none.
+/// The sites of `settings`; the default ones of a new market, as large as those of the demo, if it has
+/// none.
 pub(crate) fn configured(settings: &Settings) -> Cow<'_, [Site]> {
     match settings.sites.is_empty() {
-        true => Cow::Owned(DefaultSlots::FIXED.sites()),
+        true => Cow::Owned(DefaultSlots::FIXED.beside(&settings.observed).sites()),
         false => Cow::Borrowed(&settings.sites),
     }
 }

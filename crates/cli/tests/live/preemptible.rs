@@ -97,3 +97,37 @@ fn a_discount_that_is_offered_later_counts_from_then_on() {
     stage.start();
     assert_eq!(price(&stage, "2"), "0.5");
 }
+
+/// What is drawn of a job that is expected to start: price and cost, micro-credits.
+fn expected_on_the_timeline(stage: &Stage, job: u64) -> Option<(i64, i64)> {
+    let read = |name: &str| std::fs::read_to_string(stage.state().join(name)).unwrap();
+    let submitted = stage.json(&["job", "1"])["submitted"].as_i64().unwrap();
+    let query = format!("from={submitted}&until={}&first=0&rows=9&most=99", submitted + 3_600);
+    let url = format!("{}/page/board/digest?{query}", read("url").trim());
+    let bearer = format!("Bearer {}", read("admin.token").trim());
+    let answer = ureq::get(url).header("Authorization", bearer).call().unwrap();
+    let digest: Value =
+        serde_json::from_str(&answer.into_body().read_to_string().unwrap()).unwrap();
+    let number = |name: &str, at: usize| digest["table"][name][at].as_i64().unwrap();
+    let jobs = digest["table"]["job"].as_array().unwrap().iter();
+    let at = jobs.clone().position(|it| it.as_u64() == Some(job))?;
+    Some((number("price", at), number("cost", at)))
+}
+
+#[test]
+fn the_timeline_has_the_price_that_a_waiting_job_pays() {
+    let stage = Stage::configured(SITE);
+    for kind in ["--preemptible", "--preemptible", "--job-name=firm"] {
+        let long = ["submit", kind, "--nodes", "2", "--time", "1", "--wrap", "sleep 60"];
+        stage.text(&long, 0);
+    }
+    let drawn = |job| {
+        let mut drawn = None;
+        until("it is drawn", || {
+            drawn = expected_on_the_timeline(&stage, job);
+            drawn.is_some()
+        });
+        drawn.unwrap()
+    };
+    assert_eq!([2, 3].map(drawn), [(500_000, 60_000_000), (1_000_000, 120_000_000)]);
+}

@@ -22,6 +22,7 @@ mod peers;
 pub mod reads;
 pub mod recovery;
 mod run;
+mod sent;
 mod sites;
 mod standby;
 mod start;

@@ -15,6 +15,7 @@ use super::journal::Journal;
 use super::large::Large;
 use super::lease::Lease;
 use super::peers::{PeerSender, ask_all};
+use super::sent::SentOrders;
 use super::sites::{Reader, Worker};
 use super::standby::{self, LeaseHold, TermEnd};
 use super::start::{EngineSetup, StartError};
@@ -22,7 +23,7 @@ use super::strays;
 use crate::codec::Codec;
 use crate::live::peers::PeerMessage;
 use crate::live::{
-    Act, Input, Instruction, Live, Record, Refusal, RefusalKind, Reply, RuleChange, State, Step,
+    Input, Instruction, Live, Record, Refusal, RefusalKind, Reply, RuleChange, State, Step,
 };
 use crate::site::{Aside, Demand, Tag};
 use crate::store::StoreError;
@@ -49,8 +50,8 @@ pub(super) struct Loop<C> {
     pub(super) hold: Option<Box<dyn LeaseHold>>,
     /// Submissions that wait for their turns.
     pub(super) large: Large,
-    /// Orders sent to sites, and until when they are not sent again.
-    pub(super) told: BTreeMap<(Tag, Act), Instant>,
+    /// Orders sent to sites.
+    pub(super) told: SentOrders,
     /// By site: the reservations sent to it, and when.
     pub(super) asides: BTreeMap<usize, (Vec<Aside>, Instant)>,
     /// As sent to sites.
@@ -169,9 +170,7 @@ impl<C: Codec> Loop<C> {
                     sound &= step(live, Input::Asked { actor, ask: *ask }, Some(reply));
                 }
                 Message::Input(input) => {
-                    if let Input::Answered { tag, act, answer } = &*input {
-                        heard_answer(&mut self.told, (tag.clone(), *act), answer.is_ok());
-                    }
+                    note_answer(&mut self.told, &input);
                     let input = in_time(live.state(), at, *input);
                     sound &= step(live, input, None);
                 }
@@ -312,9 +311,7 @@ impl<C: Codec> Loop<C> {
     fn instruct(&mut self) {
         let Some(live) = self.live.as_ref().filter(|_| self.lease.holds()) else { return };
         let now = Instant::now();
-        let again = now + self.base.timing.patience;
-        self.told.retain(|_, again| now < *again);
-        let told = |tag: &Tag, act| self.told.contains_key(&(tag.clone(), act));
+        let told = |tag: &Tag, act| self.told.is_told(tag, act, now);
         let mut by_site = BTreeMap::<usize, Vec<_>>::new();
         let is_read_only = self.unwritten.is_some();
         let may_leave = |order: &Instruction| !is_read_only || full::may_leave(live, order);
@@ -323,7 +320,7 @@ impl<C: Codec> Loop<C> {
             by_site.entry(order.site.0 as usize).or_default().push(order);
         }
         for (site, orders) in by_site {
-            self.told.extend(orders.iter().map(|it| ((it.tag.clone(), it.act), again)));
+            self.told.sent(&orders, now);
             if let Some(worker) = self.workers.get(site) {
                 worker.tell(orders);
             }
@@ -389,12 +386,14 @@ fn surveyed_site(message: &Message) -> Option<usize> {
     }
 }
 
-/// An order that failed and is still wanted is sent again, but not at once: a site that cannot be
-/// reached would get it hundreds of times a second.
-fn heard_answer(told: &mut BTreeMap<(Tag, Act), Instant>, order: (Tag, Act), is_done: bool) {
-    match is_done {
-        true => drop(told.remove(&order)),
-        false => drop(told.insert(order, Instant::now() + AGAIN)),
+/// What the input says of orders and of sites that are back.
+fn note_answer(told: &mut SentOrders, input: &Input) {
+    match input {
+        Input::Answered { tag, act, answer } => {
+            told.answered((tag, *act), answer.is_ok(), Instant::now());
+        }
+        Input::Surveyed { site, survey } => told.surveyed(*site, survey.is_ok()),
+        _ => {}
     }
 }
 

@@ -18,6 +18,7 @@ use super::lease::Lease;
 use super::peers::{PeerSender, PeerSetup};
 use super::recovery::{RecoveryError, recover_pages};
 use super::run::{Letters, Loop};
+use super::sent::SentOrders;
 use super::sites::{Reader, SiteSetup, Worker};
 use super::standby::{Followed, LeaseHold, Life, MarketRole, SharedSetup, Sharing, Term};
 use crate::codec::Codec;
@@ -256,7 +257,7 @@ pub(super) fn assemble<C: Codec>(
         lease,
         hold,
         large: Large::default(),
-        told: BTreeMap::new(),
+        told: SentOrders::new(base.timing.patience),
         asides: BTreeMap::new(),
         demand: Demand::Calm,
         watchers: vec![],

@@ -7,8 +7,8 @@ use tradewind_model::{Pools, Price, Time};
 
 use super::advice::{Decider, Decision};
 use super::usage::{self, Hour, MAX_HOURS};
-use crate::site::Survey;
 use crate::site::queued::{MAX_LIMIT, QueuedJob};
+use crate::site::{HIDDEN_ON, Survey};
 
 /// Jobs that have started and are kept, of all clusters: the last ones.
 pub const MAX_SCORED: usize = 50_000;
@@ -48,6 +48,9 @@ pub(super) struct SiteShadow {
     /// By first second.
     pub hours: BTreeMap<i64, Hour>,
     pub counts: Counts,
+    /// What the last survey could not see, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
 }
 
 /// Jobs that are not compared with forecasts.
@@ -219,6 +222,7 @@ impl Shadow {
         site.running = running.into_keys().take(MAX_RUNNING).collect();
         site.ended = look.survey.ended.iter().map(|it| it.job.name.clone()).collect();
         site.note_queue(look);
+        site.unknown.clone_from(&look.survey.queue_notes);
         self.scored.extend(started);
         self.bound();
     }
@@ -239,7 +243,8 @@ impl Shadow {
 /// Jobs that run, by their names in the queue, with their starts.
 fn running(look: &ObservedSurvey<'_>) -> BTreeMap<String, i64> {
     let all = look.survey.pools.iter().flat_map(|pool| &pool.local);
-    let begun = all.filter(|(name, task)| is_job(name) && task.from <= look.at);
+    let is_shown = |name: &str| is_job(name) && !name.starts_with(HIDDEN_ON);
+    let begun = all.filter(|(name, task)| is_shown(name) && task.from <= look.at);
     begun.map(|(name, task)| (queue_name(name).to_owned(), task.from.0)).collect()
 }
 

@@ -79,6 +79,8 @@ pub struct SiteSummary {
     pub observed: Option<(i64, i64)>,
     /// Why the last survey failed, if it did.
     pub problem: Option<String>,
+    /// What the last survey could not see, in words.
+    pub unknown: Vec<String>,
     /// Jobs that have started, and are compared.
     pub jobs: usize,
     /// Our forecasts.
@@ -203,6 +205,7 @@ impl Shadow {
             summary.observed = Some((site.since, site.at));
             summary.counts = site.counts;
             summary.waiting = site.waiting.len();
+            summary.unknown.clone_from(&site.unknown);
             summary.hours.clone_from(&site.hours);
             summary.total = site.hours.values().copied().fold(Hour::default(), Hour::plus);
         }

@@ -9,7 +9,7 @@ use super::*;
 use crate::site::fake::{FakeSite, LocalJob};
 use crate::site::observed::Observed;
 use crate::site::queued::{EndedJob, MAX_QUEUED, QueuedJob};
-use crate::site::{LocalTask, PoolSetup, PoolSurvey, Site, Survey};
+use crate::site::{HIDDEN_ON, LocalTask, PoolSetup, PoolSurvey, Site, Survey};
 
 const BEGIN: i64 = 1_000_000;
 
@@ -147,6 +147,28 @@ fn jobs_that_are_over_between_two_surveys_count_once() {
     look(&records, 180, &after(more, &[], vec![]));
     let site = of(&records);
     assert_eq!((site.jobs, site.counts.brief, site.waits.waited), (2, 1, 15));
+}
+
+/// The cluster shows no jobs of others, but which nodes are in use.
+#[test]
+fn nodes_of_hidden_jobs_are_in_use_and_what_is_not_seen_is_said() {
+    let records = Records::default();
+    let hidden = |notes: &[&str]| {
+        let task = LocalTask { nodes: 1, from: Time(BEGIN), until: Time(BEGIN + 1) };
+        let mut seen = survey(4, &[], vec![]);
+        seen.queue_notes = notes.iter().map(|note| (*note).to_owned()).collect();
+        seen.pools[0].local = [(format!("{HIDDEN_ON}n1"), task)].into();
+        seen
+    };
+    look(&records, 0, &survey(4, &[], vec![]));
+    look(&records, 10, &hidden(&["they are hidden"]));
+    look(&records, 20, &hidden(&["they are hidden"]));
+    let site = &records.summary().sites[0];
+    assert_eq!((site.counts, site.jobs), (Counts::default(), 0), "no job was seen to start");
+    assert_eq!((site.total.used, site.total.up), (10, 80));
+    assert_eq!(site.unknown, ["they are hidden"]);
+    look(&records, 30, &hidden(&[]));
+    assert!(records.summary().sites[0].unknown.is_empty());
 }
 
 /// What the manager has forgotten is found in an accounting, or its time is counted.

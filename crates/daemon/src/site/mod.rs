@@ -155,6 +155,10 @@ pub struct PoolSurvey {
     pub size: Option<Size>,
 }
 
+/// The name of a local task begins with this where a node is in use by a job that is not shown; its own
+/// name follows.
+pub const HIDDEN_ON: &str = "hidden job on ";
+
 /// A task of another user, or a reservation that is not ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalTask {

@@ -164,6 +164,10 @@ fn jobs_that_the_cluster_hides_are_said_once_to_be_unknown() {
     cluster.job(&["-N", "2", "--exclusive", "--time=20"]);
     let seen = survey(&mut bench);
     assert!(seen.queue.is_empty(), "{:#?}", seen.queue);
+    // Which nodes are in use is no secret.
+    let local: Vec<(&str, u32)> =
+        seen.pools[0].local.iter().map(|(name, task)| (name.as_str(), task.nodes)).collect();
+    assert_eq!(local, [("hidden job on z1", 1), ("hidden job on z2", 1)]);
     let hides = "hides jobs of other users (PrivateData)";
     let notes = seen.queue_notes.iter().filter(|note| note.contains(hides));
     assert_eq!(notes.count(), 1, "{:?}", seen.queue_notes);

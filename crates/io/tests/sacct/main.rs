@@ -244,6 +244,25 @@ fn clocks_that_change_are_read_in_their_zone() {
     assert_eq!(lives(&autumn), [(0, 1_200, 1_800, 4, 10_800)]);
 }
 
+/// Written by hand, as `SLURM_TIME_FORMAT=%FT%T%z` prints them.
+#[test]
+fn times_with_an_offset_need_no_zone() {
+    let zone = TimeZone::get("Europe/Berlin").unwrap();
+    let read = |submit: &str| {
+        let end = "2026-03-05T14:00:00Z";
+        let line = row("1", submit, "2026-03-05T10:00:00-03:30", end, "3:00:00", "COMPLETED");
+        read_with(&rows(&[&line]), SacctOptions::new(zone.clone()))
+    };
+    for submit in ["2026-03-05T14:20:00+0100", "2026-03-05T13:20:00+0000", "2026-03-05T14:20:00"] {
+        assert_eq!(lives(&log(&read(submit).unwrap())), [(0, 600, 1_800, 4, 10_800)], "{submit}");
+    }
+    for wrong in
+        ["+1", "+01:0", "+01:60", "+99", "+010", "01:00", "Z1", "+-1:00", "+01:00:00", "+é1"]
+    {
+        assert!(read(&format!("2026-03-05T14:20:00{wrong}")).is_err(), "{wrong}");
+    }
+}
+
 /// Written by hand.
 #[test]
 fn a_job_arrives_when_it_is_eligible_unless_told_otherwise() {

@@ -61,6 +61,9 @@ pub struct ObservedSite {
     /// Why the last survey failed; left out if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// What the last survey could not see, such as jobs of others (`PrivateData`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
     /// Jobs that have started.
     pub jobs: u64,
     /// Our forecasts here.

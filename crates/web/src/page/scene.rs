@@ -245,11 +245,12 @@ fn expected(moment: &Moment<'_>, planned: &Planned) -> Vec<Task> {
     let pool = |share: &Share| state.market.pools().pool(share.pool);
     let length = |share: &Share| demand.map_or(Span(1), |demand| pool(share).length_of(demand));
     let shares: Vec<Share> = planned.place.shares(job.nodes()).collect();
-    let cost = |share: &Share| pool(share).price.of(share.nodes, length(share));
+    let price = |share: &Share| state.price_for(job, planned.job, share.pool);
+    let cost = |share: &Share| price(share).of(share.nodes, length(share));
     let costs = own_costs(job, shares.iter().map(cost));
     let of = |(share, cost): (&Share, Money)| {
         let span = (start, start + length(share));
-        let (why, price) = (why.clone(), Some(pool(share).price.0));
+        let (why, price) = (why.clone(), Some(price(share).0));
         Task { why, price, cost: Some(cost.0), ..of_job(job, *share, span, Kind::Expected) }
     };
     shares.iter().zip(costs).map(of).collect()

@@ -41,6 +41,7 @@ fn site(it: SiteSummary) -> ObservedSite {
         since,
         surveyed,
         problem: it.problem,
+        unknown: it.unknown,
         jobs: it.jobs as u64,
         ours: errors(it.ours),
         slurm: errors(it.manager),

@@ -64,7 +64,9 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         None => Settings::default(),
     };
     let folder = place::folder(args.state.as_deref())?;
-    DefaultSlots::noted(&folder)?.unwrap_or(DefaultSlots::FIXED).complete(&mut settings);
+    let slots = DefaultSlots::noted(&folder)?;
+    let begun = || DefaultSlots::FIXED.beside(&settings.observed);
+    slots.unwrap_or_else(begun).complete(&mut settings);
     let patience = (!args.no_jobs).then_some(args.patience);
     let all = examine(&settings, &folder, patience, report)?;
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);
@@ -379,6 +381,10 @@ fn gives_back(terms: Preemption, kind: &SiteKind) -> Finding {
     Finding { what, verdict, found, remedy: remedy.to_owned() }
 }
 
+/// What an observed cluster must show.
+const ALL_JOBS: &str = "let the account that runs our commands see all jobs: what is not seen is neither \
+                        predicted nor compared";
+
 /// Whether a cluster that is only observed can be surveyed: nothing else is tried there.
 fn surveyed(observed: &mut ObservedSite) -> Finding {
     let (verdict, found, remedy) = match observed.site.survey(None) {
@@ -388,7 +394,11 @@ fn surveyed(observed: &mut ObservedSite) -> Finding {
             let notes = survey.queue_notes.iter().flat_map(|note| ["; ", note.as_str()]);
             let found =
                 format!("nodes up: {up}, jobs waiting: {waiting}{}", notes.collect::<String>());
-            (if up > 0 { Verdict::Good } else { Verdict::Warning }, found, "")
+            match survey.queue_notes.is_empty() {
+                true if up > 0 => (Verdict::Good, found, ""),
+                true => (Verdict::Warning, found, ""),
+                false => (Verdict::Warning, found, ALL_JOBS),
+            }
         }
         Err(wrong) => (Verdict::Bad, wrong.to_string(), "see the message"),
     };

@@ -62,6 +62,9 @@ fn text(shadow: &Shadow) -> String {
         if let Some(problem) = &site.problem {
             let _ = writeln!(text, "\n{} could not be surveyed: {problem}", site.name);
         }
+        for what in &site.unknown {
+            let _ = writeln!(text, "\nnot known at {}: {what}", site.name);
+        }
     }
     for (site, policy) in policies(&shadow.sites) {
         if let Some(problem) = &policy.problem {

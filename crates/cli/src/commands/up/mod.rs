@@ -138,7 +138,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     place.make()?;
     let kept = journal::located(&place, &settings)?;
     journal::check(&place, &kept, args.beginning(), report)?;
-    default_slots(args, &place, &kept)?.complete(&mut settings);
+    default_slots(args, &place, &kept, &settings)?.complete(&mut settings);
     feeds::fill(&mut settings, place.folder());
     let (told, happenings) = std::sync::mpsc::channel();
     // Opened first: the process that has the journal has the sites.
@@ -207,13 +207,14 @@ fn default_slots(
     args: &Args,
     place: &StateFolder,
     kept: &JournalPlace,
+    settings: &Settings,
 ) -> Result<DefaultSlots, Failure> {
     let is_new = match kept {
         JournalPlace::File(journal) => !journal.exists() && !args.demo,
         JournalPlace::Database(_) => false,
     };
     match is_new {
-        true => DefaultSlots::begin(place.folder(), place::write_private),
+        true => DefaultSlots::begin(place.folder(), &settings.observed, place::write_private),
         false => Ok(DefaultSlots::noted(place.folder())?.unwrap_or(DefaultSlots::FIXED)),
     }
 }

@@ -188,21 +188,25 @@ impl State {
         Ok(())
     }
 
-    /// What the job pays in each share of its place: what it agreed on, or else the price of now, less
-    /// the site's discount if it is preemptible.
+    /// What the job pays in each share of its place.
     fn prices(&self, number: u64, id: JobId, place: &Place) -> Result<Vec<Price>, ApplyError> {
         let demand = self.market.demand(id).ok_or(ApplyError::Other("a job without a demand"))?;
-        let (agreed, pools) = (self.market.trade(id), self.market.pools());
-        let is_preemptible = self.jobs.get(&number).is_some_and(Job::is_preemptible);
-        let price = |pool: PoolId| match agreed.filter(|trade| trade.pool == pool) {
+        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
+        let shares = place.shares(demand.processors);
+        Ok(shares.map(|share| self.price_for(job, id, share.pool)).collect())
+    }
+
+    /// What a waiting job pays in the pool per node and second if it starts there now: what it agreed on,
+    /// or else the price of now, less the site's discount if it is preemptible. `id` is the job's own in
+    /// the market.
+    pub fn price_for(&self, job: &Job, id: JobId, pool: PoolId) -> Price {
+        let pools = self.market.pools();
+        let Pool { site, price, .. } = pools.pool(pool);
+        match self.market.trade(id).filter(|trade| trade.pool == pool) {
             Some(trade) => trade.price,
-            None if is_preemptible => {
-                let Pool { site, price, .. } = pools.pool(pool);
-                Price(pools.preemption(*site).reduced(price.0))
-            }
-            None => pools.pool(pool).price,
-        };
-        Ok(place.shares(demand.processors).map(|share| price(share.pool)).collect())
+            None if job.is_preemptible() => Price(pools.preemption(*site).reduced(price.0)),
+            None => *price,
+        }
     }
 
     fn start_booked(&mut self, number: u64) -> Result<(), ApplyError> {

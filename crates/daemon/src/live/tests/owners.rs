@@ -268,6 +268,21 @@ fn spare_nodes_are_not_taken_from_an_accepted_offer() {
     assert_eq!(stage.phase(1), Phase::Running);
 }
 
+#[test]
+fn spare_nodes_are_expected_to_be_free_when_no_job_of_the_owners_is_left() {
+    let owners_first = first(Guard::Spare);
+    let mut stage = Stage::with(Settings { owners_first, ..Settings::default() });
+    let task = LocalTask { nodes: 1, from: DAY, until: later(1_000) };
+    let mut survey = look(vec![]);
+    survey.pools[0].local = [("job 5".to_owned(), task)].into();
+    stage.see(DAY, survey.clone());
+    assert_eq!(stage.to_come(), [(1, 240, 1_000)]);
+    // When this one is over is not known.
+    let held = QueuedJob { blocked: Blocked::Held, ..waiting("6", 1, 600) };
+    stage.see(DAY, Survey { queue: vec![held], ..survey });
+    assert_eq!(stage.to_come(), [(1, 240, 2_880)]);
+}
+
 /// When the market expects the owner's running task to end.
 fn running_until(stage: &Stage) -> Time {
     let state = stage.live.state();

@@ -15,6 +15,7 @@ mod forgotten;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod held;
+mod hidden;
 pub(in crate::site) mod hostlist;
 mod limits;
 mod listing;
@@ -117,6 +118,7 @@ pub fn observe(settings: ManagedSettings) -> io::Result<Observed> {
 pub(in crate::site) struct Controller {
     nodes: Vec<Node>,
     reservations: Vec<listing::ListedReservation>,
+    hidden: hidden::HiddenUse,
     /// Words in Slurm's answers that are not known, each said once in the log.
     unknown: BTreeSet<String>,
     limits: limits::KnownLimits,
@@ -316,6 +318,12 @@ impl Manager for Controller {
         base: &Base,
         view: &PoolsView<'_, SlurmJob>,
     ) -> Result<Vec<PoolSurvey>, SiteError> {
+        // Whether jobs are hidden is read with the limits, rarely.
+        self.limits_now(base);
+        match self.hides_others(base, view) {
+            true => self.hidden.note(&self.nodes, view.jobs, view.now),
+            false => self.hidden.clear(),
+        }
         let ours = view.jobs.iter().zip(view.ours).filter(|(_, is_ours)| **is_ours);
         let ours: BTreeSet<u64> = ours.map(|(job, _)| job.id).collect();
         let strays = view.jobs.iter().filter_map(|job| Some((job.id, stray(base, job)?))).collect();
@@ -330,6 +338,7 @@ impl Manager for Controller {
             reservations: &foreign,
             ours: &ours,
             strays: &strays,
+            hidden: self.hidden.nodes(),
             now: view.now,
         };
         let pools = base.pools.iter().zip(&base.members);

@@ -17,6 +17,8 @@ pub(super) struct Node {
     pub features: Vec<String>,
     /// Processors that jobs can have.
     pub cpus: u32,
+    /// Processors that jobs have.
+    pub cpus_used: u32,
     /// What jobs can have besides: megabytes, and generic resources.
     pub has: Resources,
     /// Words of its state that this program does not know.
@@ -131,6 +133,7 @@ fn node(line: &str) -> Result<Node, String> {
         partitions: list("Partitions"),
         features: list("ActiveFeatures"),
         cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
+        cpus_used: u32::try_from(number("CPUAlloc").unwrap_or(0)).unwrap_or(u32::MAX),
         has: Resources {
             // What the system keeps for itself no job can have.
             memory: memory.saturating_sub(number("MemSpecLimit").unwrap_or(0)),

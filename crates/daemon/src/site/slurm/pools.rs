@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_io::settings::cluster::{Members, NodeUnit};
-use tradewind_model::Time;
+use tradewind_model::{Span, Time};
 use tradewind_sched::policy::availability::expected_end_by_limit;
 
 use super::hostlist;
@@ -11,7 +11,7 @@ use super::listing::{ListedReservation, SlurmJob};
 use super::nodes::Node;
 use super::shared;
 use crate::site::size::{Size, UnitSize};
-use crate::site::{LocalTask, PoolSurvey, Tag};
+use crate::site::{HIDDEN_ON, LocalTask, PoolSurvey, Tag};
 
 /// What has no end ends in a year.
 const FOR_EVER: i64 = 365 * 24 * 60 * 60;
@@ -179,6 +179,8 @@ pub(super) struct Listed<'a> {
     pub ours: &'a BTreeSet<u64>,
     /// Tags of our markets that jobs have of which nothing is known here, by number.
     pub strays: &'a BTreeMap<u64, Tag>,
+    /// Nodes in use by jobs that are not shown, since when.
+    pub hidden: &'a BTreeMap<String, Time>,
     pub now: Time,
 }
 
@@ -224,6 +226,14 @@ pub(super) fn survey(
             let name = name.filter(|name| !local.contains_key(name));
             local.insert(name.unwrap_or_else(|| format!("job {}", job.id)), task);
         }
+    }
+    for (name, &since) in listed.hidden {
+        let Some((name, node)) = nodes.get_key_value(name.as_str()) else { continue };
+        // When it ends is not known: it counts like a job that exceeds its limit since then.
+        let until = since + Span(1);
+        busy.insert(name, expected_end_by_limit(until, listed.now));
+        let task = LocalTask { nodes: units(node, unit), from: since, until };
+        local.insert(format!("{HIDDEN_ON}{name}"), task);
     }
     for reservation in listed.reservations {
         reserve(&mut local, reservation, &nodes, &busy, unit);

@@ -21,8 +21,8 @@ use crate::site::queued::{
 use crate::site::{Finding, Tag, Verdict};
 
 /// What is said if no job of others can be seen.
-const HIDDEN: &str = "the cluster hides jobs of other users (PrivateData), so that the waiting jobs \
-                      of its owners are not known";
+const HIDDEN: &str = "the cluster hides jobs of other users (PrivateData): nodes in use are seen, but \
+                      not until when, and the waiting jobs of its owners are not known";
 
 /// A pool as waiting jobs see it.
 struct QueuePool<'n> {
@@ -47,12 +47,7 @@ impl Controller {
     pub(super) fn queue_of(&self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> WaitingJobs {
         let places: Vec<QueuePool<'_>> =
             base.members.iter().map(|members| QueuePool::of(&self.nodes, members)).collect();
-        let is_of_market = |job: &SlurmJob| {
-            tag_in(&job.comment).is_some_and(|tag| base.markets.contains(&tag.market))
-        };
-        let theirs = view.jobs.iter().zip(view.ours);
-        let theirs = theirs.filter(|(job, is_ours)| !**is_ours && !is_of_market(job));
-        let mut theirs: Vec<&SlurmJob> = theirs.map(|(job, _)| job).collect();
+        let mut theirs: Vec<&SlurmJob> = theirs(base, view).collect();
         // Of equals, Slurm takes the lower number first.
         theirs.sort_by_key(|job| job.id);
         let mut cut = 0;
@@ -68,11 +63,17 @@ impl Controller {
                 .notes
                 .push(format!("of {cut} arrays `squeue` lists only the first waiting tasks"));
         }
-        let shows_own_only = || shows_only(&theirs, &base.own_account().unwrap_or_default());
-        if self.limits.hides_jobs && shows_own_only() {
+        if self.hides_others(base, view) {
             queue.notes.push(HIDDEN.to_owned());
         }
         queue
+    }
+
+    /// Whether the cluster shows our account no jobs of others.
+    pub(super) fn hides_others(&self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> bool {
+        let shows_own_only =
+            || shows_only(theirs(base, view), &base.own_account().unwrap_or_default());
+        self.limits.hides_jobs && shows_own_only()
     }
 
     /// See [`Manager::ended`](crate::site::managed::driver::Manager::ended). A job that was cancelled
@@ -151,8 +152,17 @@ pub(super) fn read_all(jobs: &[SlurmJob]) {
 }
 
 /// Whether no job is listed but those of this account.
-fn shows_only(jobs: &[&SlurmJob], account: &str) -> bool {
-    jobs.iter().all(|job| job.user == account)
+fn shows_only<'a>(mut jobs: impl Iterator<Item = &'a SlurmJob>, account: &str) -> bool {
+    jobs.all(|job| job.user == account)
+}
+
+/// Jobs that are not of the market.
+fn theirs<'a>(base: &Base, view: &PoolsView<'a, SlurmJob>) -> impl Iterator<Item = &'a SlurmJob> {
+    let is_of_market =
+        |job: &SlurmJob| tag_in(&job.comment).is_some_and(|tag| base.markets.contains(&tag.market));
+    let all = view.jobs.iter().zip(view.ours);
+    let theirs = all.filter(move |(job, is_ours)| !**is_ours && !is_of_market(job));
+    theirs.map(|(job, _)| job)
 }
 
 /// The job as surveys list it; `None`: it waits for none of our nodes.
@@ -329,8 +339,8 @@ mod tests {
     fn jobs_of_others_are_hidden_if_only_our_own_are_listed() {
         let [own, other] =
             ["eve", "ana"].map(|user| SlurmJob { user: user.to_owned(), ..SlurmJob::default() });
-        assert!(shows_only(&[], "eve") && shows_only(&[&own], "eve"));
-        assert!(!shows_only(&[&own, &other], "eve"));
+        assert!(shows_only([].into_iter(), "eve") && shows_only([&own].into_iter(), "eve"));
+        assert!(!shows_only([&own, &other].into_iter(), "eve"));
     }
 
     const NODES_DOWN: &str = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";

@@ -114,13 +114,14 @@ fn surveyed(unit: NodeUnit, members: &Members, ours: &[u64], now: i64) -> PoolSu
     let ours: BTreeSet<u64> = ours.iter().copied().collect();
     let foreign: Vec<ListedReservation> =
         reservations.into_iter().filter(|it| it.name == "owners").collect();
-    let strays = BTreeMap::new();
+    let (strays, hidden) = (BTreeMap::new(), BTreeMap::new());
     let listed = Listed {
         jobs: &jobs,
         nodes: &nodes,
         reservations: &foreign,
         ours: &ours,
         strays: &strays,
+        hidden: &hidden,
         now: Time(now),
     };
     pools::survey(&listed, members, unit, 100)
@@ -215,6 +216,7 @@ proptest::proptest! {
             reservations: &reservations,
             ours: &ours,
             strays: &strays,
+            hidden: &BTreeMap::new(),
             now: Time(1_000),
         };
         let survey = pools::survey(&listed, &Members::default(), NodeUnit::Node, 100);

@@ -45,26 +45,35 @@ const LASTS: i64 = 12;
 pub(super) struct Spare {
     nodes: u32,
     soon: i64,
+    /// When the last of the owners' jobs is expected to end.
+    last: Time,
 }
 
 impl Spare {
-    /// For one more of these jobs, by nodes and time limit: the middle one of the widths, and of the
-    /// limits.
-    pub(super) fn of(jobs: impl Iterator<Item = (u32, Span)>) -> Spare {
-        let (mut widths, mut limits): (Vec<u32>, Vec<i64>) =
-            jobs.map(|(nodes, limit)| (nodes, limit.0)).unzip();
+    /// For one more of these jobs, by nodes, time limit and expected end ([`Time::MAX`] if it is not
+    /// known): the middle one of the widths, and of the limits.
+    pub(super) fn of(jobs: impl Iterator<Item = (u32, Span, Time)>) -> Spare {
+        let mut last = Time(0);
+        let (mut widths, mut limits): (Vec<u32>, Vec<i64>) = jobs
+            .map(|(nodes, limit, end)| {
+                last = last.max(end);
+                (nodes, limit.0)
+            })
+            .unzip();
         widths.sort_unstable();
         limits.sort_unstable();
         let limit = limits.get(limits.len() / 2).copied().unwrap_or(0);
         let soon = (limit / PART).clamp(*SOON.start(), *SOON.end());
-        Spare { nodes: widths.get(widths.len() / 2).copied().unwrap_or(0), soon }
+        Spare { nodes: widths.get(widths.len() / 2).copied().unwrap_or(0), soon, last }
     }
 
     /// From when until when nodes are spared. Both are on a grid, so that what is announced does not
-    /// change all the time.
+    /// change all the time. As soon as no job of the owners runs or waits, nothing is spared any more: a
+    /// job of the market that is to start then need not wait longer.
     fn spared(self, now: Time) -> (Time, Time) {
         let next = |every: i64| Time((now.0.div_euclid(every) + 2) * every);
-        (next(self.soon), next(LASTS * self.soon))
+        let from = next(self.soon);
+        (from, next(LASTS * self.soon).min(self.last).max(from + Span(1)))
     }
 
     /// When the spared nodes are others, though nothing happens. `None` if nothing is spared.
@@ -209,8 +218,8 @@ mod tests {
 
     #[test]
     fn nodes_are_spared_from_some_minutes_on_for_an_hour_or_two() {
-        let day = Spare::of([(3, Span(86_400))].into_iter());
-        assert_eq!(day, Spare { nodes: 3, soon: 300 });
+        let day = Spare::of([(3, Span(86_400), Time::MAX)].into_iter());
+        assert_eq!(day, Spare { nodes: 3, soon: 300, last: Time::MAX });
         let (soon, whole) = (300, 3_600);
         for now in [0, 1, 299, 300, 3_599, 3_600, 86_400 * 365, -1, -7_201] {
             let now = Time(now);
@@ -224,8 +233,21 @@ mod tests {
     }
 
     #[test]
+    fn nodes_are_spared_no_longer_than_the_owners_jobs_are_there() {
+        let spared = |ends: &[i64]| {
+            let jobs = ends.iter().map(|end| (3, Span(86_400), Time(*end)));
+            Spare::of(jobs).spared(Time(0))
+        };
+        assert_eq!(spared(&[700, 1_000]), (Time(600), Time(1_000)));
+        assert_eq!(spared(&[50_000, 10]), (Time(600), Time(7_200)));
+        // A job of the market that starts now and is not over soon gets none of them all the same.
+        assert_eq!(spared(&[500]), (Time(600), Time(601)));
+    }
+
+    #[test]
     fn what_is_soon_depends_on_how_long_jobs_are() {
-        let soon = |limits: &[i64]| Spare::of(limits.iter().map(|limit| (1, Span(*limit)))).soon;
+        let soon =
+            |limits: &[i64]| Spare::of(limits.iter().map(|limit| (1, Span(*limit), Time(0)))).soon;
         assert_eq!([soon(&[]), soon(&[60]), soon(&[60, 3_600, 9_000])], [120, 120, 150]);
         assert_eq!([soon(&[7_200]), soon(&[i64::MAX])], [300, 300]);
     }

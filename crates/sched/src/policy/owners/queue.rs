@@ -314,20 +314,30 @@ impl SiteQueue {
     /// are theirs. `None` if it does not.
     pub fn next_renewal(&self, now: Time, is_owners: impl Fn(JobId) -> bool) -> Option<Time> {
         let is_used = !self.running.is_empty() || !self.waiting.is_empty();
-        let spare = (self.rule.guard == Guard::Spare && is_used).then(|| self.spare(is_owners));
+        let spare =
+            (self.rule.guard == Guard::Spare && is_used).then(|| self.spare(now, &[], is_owners));
         spare?.values().filter_map(|spare| spare.renewal(now)).min()
     }
 
     /// What is spared for one more job like those of the owners that wait or run.
-    fn spare(&self, is_owners: impl Fn(JobId) -> bool) -> BTreeMap<PoolId, Spare> {
+    fn spare(
+        &self,
+        now: Time,
+        expected: &[ExpectedStart],
+        is_owners: impl Fn(JobId) -> bool,
+    ) -> BTreeMap<PoolId, Spare> {
+        let ends: BTreeMap<JobId, Time> = expected.iter().map(|it| (it.job, it.end)).collect();
+        let end = |job: JobId| ends.get(&job).copied().unwrap_or(Time::MAX);
         let of = |(at, it): (usize, &PoolQueue)| {
             let runs = self.running.iter();
             let runs = runs.filter(|(job, runs)| runs.pool == at && is_owners(**job));
             let waits = self.waiting.values().map(|it| &it.entry);
             let waits =
                 waits.filter(|entry| is_owners(entry.job) && entry.pools.contains(&it.pool));
-            let runs = runs.map(|(_, runs)| (runs.nodes, runs.limit));
-            (it.pool, Spare::of(runs.chain(waits.map(|entry| (entry.nodes, entry.limit)))))
+            let runs =
+                runs.map(|(_, it)| (it.nodes, it.limit, expected_end(it.start, it.limit, now)));
+            let waits = waits.map(|entry| (entry.nodes, entry.limit, end(entry.job)));
+            (it.pool, Spare::of(runs.chain(waits)))
         };
         self.pools.iter().enumerate().map(of).collect()
     }
@@ -392,7 +402,7 @@ impl SiteQueue {
             groups: &[],
             usual: &|_| Some(usual),
             counts: &|_| true,
-            spare: &self.spare(is_owners),
+            spare: &self.spare(now, expected, is_owners),
         };
         guarded.load(by_limits)
     }

@@ -92,6 +92,18 @@ pub enum Expected {
     No(Unforeseen),
 }
 
+impl Expected {
+    /// When the last entry of the job ends at its limit; [`Time::MAX`] if that is not foreseen.
+    fn end_of(self, job: &OwnersJob) -> Time {
+        match self {
+            Expected::Starts { entries, last, .. } if entries == job.count.max(1) => {
+                last + job.limit
+            }
+            _ => Time::MAX,
+        }
+    }
+}
+
 /// What is to be expected of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueForecast {
@@ -168,7 +180,7 @@ pub fn forecast_with(
             None => habits.of(habits.waiting.get(index(job)).copied()),
         },
         counts: &|job| counts(index(job)),
-        spare: &spare(survey, habits),
+        spare: &spare(survey, habits, &jobs),
     };
     QueueForecast { jobs, load: guarded.load(load) }
 }
@@ -197,13 +209,14 @@ pub fn put_off(survey: &Survey, rule: SiteRule, is_market: impl Fn(usize) -> boo
 
 /// What is spared for one more job like those that wait for each pool, or run there and are known as
 /// jobs.
-fn spare(survey: &Survey, habits: &Habits) -> BTreeMap<PoolId, Spare> {
+fn spare(survey: &Survey, habits: &Habits, expected: &[Expected]) -> BTreeMap<PoolId, Spare> {
     let of = |pool: PoolId| {
         let runs = survey.taken.iter().zip(&habits.taken);
         let runs = runs.filter(|(it, usual)| it.share.pool == pool && usual.is_some());
-        let waits = survey.waiting.iter().filter(|job| job.pools.contains(&pool));
-        let runs = runs.map(|(it, _)| (it.share.nodes, it.until - it.from));
-        Spare::of(runs.chain(waits.map(|job| (job.nodes, job.limit))))
+        let waits = survey.waiting.iter().zip(expected);
+        let waits = waits.filter(|(job, _)| job.pools.contains(&pool));
+        let runs = runs.map(|(it, _)| (it.share.nodes, it.until - it.from, it.until));
+        Spare::of(runs.chain(waits.map(|(job, it)| (job.nodes, job.limit, it.end_of(job)))))
     };
     survey.pools.iter().map(|(pool, _)| (*pool, of(*pool))).collect()
 }

@@ -1,0 +1,163 @@
+//! Which orders sites were sent, and when each is sent again if it is still wanted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use tradewind_model::SiteId;
+
+use crate::live::{Act, Instruction};
+use crate::site::Tag;
+
+/// So long after an order has failed once it is sent again; each further time after twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+struct Sent {
+    site: SiteId,
+    /// Not before.
+    again: Instant,
+    /// How often in a row it has failed.
+    failures: u32,
+    /// It has failed since it was sent last.
+    has_failed: bool,
+}
+
+/// Orders that were sent and not carried out yet, as far as is known.
+#[derive(Debug)]
+pub(super) struct SentOrders {
+    orders: BTreeMap<(Tag, Act), Sent>,
+    /// Sites whose last survey failed.
+    lost: BTreeSet<SiteId>,
+    /// How long a site has to answer, and the longest pause after a failure.
+    patience: Duration,
+}
+
+impl SentOrders {
+    pub(super) fn new(patience: Duration) -> SentOrders {
+        SentOrders { orders: BTreeMap::new(), lost: BTreeSet::new(), patience }
+    }
+
+    /// Forgets all that was sent: it is sent again at once.
+    pub(super) fn clear(&mut self) {
+        self.orders.clear();
+    }
+
+    /// Whether the order is not to be sent now.
+    pub(super) fn is_told(&self, tag: &Tag, act: Act, now: Instant) -> bool {
+        self.orders.get(&(tag.clone(), act)).is_some_and(|sent| now < sent.again)
+    }
+
+    /// The orders leave now.
+    pub(super) fn sent(&mut self, orders: &[Instruction], now: Instant) {
+        // One that failed and is not wanted any more is not sent again.
+        let patience = self.patience;
+        self.orders.retain(|_, sent| now < sent.again + patience);
+        for order in orders {
+            let again = now + patience;
+            let sent = self.orders.entry((order.tag.clone(), order.act));
+            let sent =
+                sent.or_insert(Sent { site: order.site, again, failures: 0, has_failed: false });
+            (sent.again, sent.has_failed) = (again, false);
+        }
+    }
+
+    /// A site that cannot be reached would get an order that failed hundreds of times a second if it
+    /// were sent again at once.
+    pub(super) fn answered(&mut self, (tag, act): (&Tag, Act), is_done: bool, now: Instant) {
+        let order = (tag.clone(), act);
+        if is_done {
+            self.orders.remove(&order);
+        } else if let Some(sent) = self.orders.get_mut(&order) {
+            let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(sent.failures));
+            sent.failures += 1;
+            (sent.again, sent.has_failed) = (now + pause.min(self.patience), true);
+        }
+    }
+
+    /// A survey came, or failed. When a site is back, what it could not do is sent again at once.
+    pub(super) fn surveyed(&mut self, site: SiteId, answers: bool) {
+        if !answers {
+            self.lost.insert(site);
+        } else if self.lost.remove(&site) {
+            self.orders.retain(|_, sent| sent.site != site || !sent.has_failed);
+            let left = self.orders.values_mut().filter(|sent| sent.site == site);
+            left.for_each(|sent| sent.failures = 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    fn order(job: u64) -> Instruction {
+        let tag = Tag { market: "m".to_owned(), job, attempt: 0, part: 0 };
+        let (site, act) = (SiteId(0), Act::Withdraw);
+        Instruction { site, tag, act, order: None, go: None, signal: None }
+    }
+
+    /// Sends the order and lets it fail; how many seconds later it is sent again.
+    fn pause_after_failure(told: &mut SentOrders, now: &mut Instant) -> u64 {
+        let order = order(1);
+        told.sent(std::slice::from_ref(&order), *now);
+        told.answered((&order.tag, order.act), false, *now);
+        let begin = *now;
+        while told.is_told(&order.tag, order.act, *now) {
+            *now += Duration::from_secs(1);
+        }
+        (*now - begin).as_secs()
+    }
+
+    #[test]
+    fn an_order_that_fails_again_and_again_waits_longer_each_time() {
+        let (mut told, mut now) = (SentOrders::new(PATIENCE), Instant::now());
+        let pauses: Vec<u64> = (0..8).map(|_| pause_after_failure(&mut told, &mut now)).collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30, 30]);
+        // One that was carried out and is wanted once more begins with the first pause.
+        told.answered((&order(1).tag, Act::Withdraw), true, now);
+        assert_eq!(pause_after_failure(&mut told, &mut now), 1);
+    }
+
+    #[test]
+    fn when_a_site_is_back_what_failed_there_is_sent_again_at_once() {
+        let (mut told, mut now) = (SentOrders::new(PATIENCE), Instant::now());
+        told.surveyed(SiteId(0), false);
+        for _ in 0..6 {
+            pause_after_failure(&mut told, &mut now);
+        }
+        told.sent(&[order(1), order(2), order(3)], now);
+        for job in [1, 2] {
+            told.answered((&order(job).tag, Act::Withdraw), false, now);
+        }
+        now += Duration::from_secs(2);
+        told.sent(&[order(2)], now);
+        let is_told = |told: &SentOrders| {
+            [1, 2, 3].map(|job| told.is_told(&order(job).tag, Act::Withdraw, now))
+        };
+        told.surveyed(SiteId(1), true);
+        assert_eq!(is_told(&told), [true; 3], "it is not back");
+        told.surveyed(SiteId(0), true);
+        assert_eq!(
+            is_told(&told),
+            [false, true, true],
+            "what may still be answered is not sent twice"
+        );
+        assert_eq!(pause_after_failure(&mut told, &mut now), 1);
+        // Surveys that come while orders fail change nothing.
+        told.surveyed(SiteId(0), true);
+        assert_eq!(pause_after_failure(&mut told, &mut now), 2);
+    }
+
+    #[test]
+    fn orders_that_are_not_wanted_any_more_are_forgotten() {
+        let (mut told, now) = (SentOrders::new(PATIENCE), Instant::now());
+        told.sent(&[order(1), order(2)], now);
+        told.answered((&order(1).tag, Act::Withdraw), false, now);
+        told.sent(&[], now + Duration::from_secs(31));
+        assert_eq!(told.orders.keys().map(|(tag, _)| tag.job).collect::<Vec<_>>(), [2]);
+        told.sent(&[], now + PATIENCE + PATIENCE);
+        assert!(told.orders.is_empty());
+    }
+}
