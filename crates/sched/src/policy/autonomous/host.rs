@@ -1,6 +1,6 @@
 //! A site as its negotiator sees it.
 
-use tradewind_model::{Demand, JobId, Money, Pool, PoolId, Pools, Price, Share, Span, Time};
+use tradewind_model::{Demand, JobId, Money, Pool, PoolId, Pools, Span, Time};
 
 use super::Transport;
 use super::home::suits;
@@ -45,7 +45,7 @@ impl<'a> SiteView<'a> {
 
     fn quoted(&self, demand: &Demand, start: Time, pledged: Pledged) -> StartQuote {
         let length = self.pool().length_of(demand);
-        let price = self.price(demand.processors, start, length);
+        let price = self.pools.mean_price(self.id, start, length);
         let cost: Money = price.of(demand.processors, length);
         let load = self.local.load();
         let [first, second] = load.backfill;
@@ -56,18 +56,6 @@ impl<'a> SiteView<'a> {
         });
         let load = first.saturating_add(second);
         StartQuote { start, price, cost, load, status }
-    }
-
-    /// Per processor and second: where it changes with time, the mean over the job's expected time,
-    /// rounded up.
-    fn price(&self, processors: u32, start: Time, length: Span) -> Price {
-        if self.pools.rate(self.id).is_none() {
-            return self.pool().price;
-        }
-        let share = Share { pool: self.id, nodes: processors };
-        let whole = i128::from(self.pools.cost(share, start, length).0);
-        let seconds = (i128::from(processors) * i128::from(length.0)).max(1);
-        Price(i64::try_from((whole + seconds - 1) / seconds).unwrap_or(i64::MAX))
     }
 
     /// What it could do for another's job. As if the job and all that is pledged were one job, as
