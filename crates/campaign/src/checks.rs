@@ -120,8 +120,8 @@ fn check_prices(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failur
     let Some((pool, layout)) = sources.iter().find_map(WorkloadFiles::changing_pool) else {
         return Ok(());
     };
-    let hint = "use `css`, `batch-slicer`, `whole-batch`, `bsf`, `easy` and its like, or `multi-queue` \
-                and its like";
+    let hint = "use `css`, `batch-slicer`, `whole-batch`, `bsf`, `easy`, `auction` or `multi-queue`, or \
+                their like";
     if plan.deciders.iter().any(|decider| decider.ours().is_none()) {
         let message = format!("a command knows one price per pool, and that of `{pool}` changes");
         return Err(Failure::usage(message).hint(hint));

@@ -139,12 +139,10 @@ impl PolicySpec {
     /// per pool, or searches that know one.
     pub(crate) fn needs_one_price(&self) -> Option<&'static str> {
         let cycles = match &self.kind {
-            Kind::Fill(_) | Kind::Federal(_) => return None,
+            Kind::Fill(_) | Kind::Federal(_) | Kind::Dispatch(_) => return None,
             Kind::Cycles(settings) => settings,
             Kind::Bsf(settings) => &settings.cycles,
-            Kind::Dispatch(_) | Kind::Learned => {
-                return Some("knows one price per pool");
-            }
+            Kind::Learned => return Some("knows one price per pool"),
         };
         let paper = cycles.cyclic.variant == Variant::Paper;
         paper.then_some("has `variant=paper`, which knows one price per slot")

@@ -436,4 +436,8 @@ impl Policy for Dispatch {
     fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {
         self.resumed = true;
     }
+
+    fn trades_at_list(&self) -> bool {
+        self.settings.prices == Prices::List
+    }
 }
