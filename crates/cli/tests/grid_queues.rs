@@ -150,3 +150,36 @@ fn the_table_says_that_no_job_was_in_time() {
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(table.contains("IN TIME %") && table.contains("0.00"), "{table}");
 }
+
+/// Half a credit, and three from noon on, every day; cut into queues.
+const HOURLY: &str = "[[site]]\nname = 'a'\n\
+                      price = { every = '24h', values = [['0h', 0.5], ['12h', 3]] }\n\
+                      pool = [{ name = 'p', nodes = 64, queues = '1:3' }]\n\
+                      [[site]]\nname = 'b'\npool = [{ name = 'q', nodes = 16, price = 1.5 }]\n";
+
+#[test]
+fn queues_whose_prices_change_trade_at_the_mean() {
+    let folder = Folder::new();
+    let output = folder.simulate(HOURLY, &["--policy", "auction,easy,edf-fq[slots=packaged]"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let mut between = 0;
+    for policy in ["auction", "easy", "edf-fq[slots=packaged]"] {
+        let text = read(&folder.path("runs").join(policy).join("trades.csv"));
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        for row in rows.records().map(Result::unwrap) {
+            let (price, list, reserve) = (&row[7], &row[8], &row[9]);
+            assert_eq!((price, list), (reserve, reserve), "{policy}: {row:?}");
+            let price: f64 = price.parse().unwrap();
+            match &row[4] {
+                "a" => assert!((0.5..=3.0).contains(&price)),
+                _ => assert!((price - 1.5).abs() < 1e-9),
+            }
+            between += usize::from(&row[4] == "a" && price > 0.5 && price < 3.0);
+        }
+    }
+    assert!(between > 10, "{between} jobs ran across a change");
+    let output = folder.simulate(HOURLY, &["--policy", "learned", "--force"]);
+    assert_eq!(output.status.code(), Some(2));
+    let why = "policy `learned` knows one price per pool; the price of `p-1` changes";
+    assert!(said(&output).contains(why), "{}", said(&output));
+}

@@ -9,8 +9,13 @@ use super::{Counted, entry, quotient, stays};
 use crate::result::{Run, Struck};
 use crate::workload::Workload;
 
-/// What the owner's list says for the job's expected time, per node and second.
-fn list_price(workload: &Workload, job: usize, trade: &Trade) -> Price {
+/// What the owner's list says, per node and second, of a job with this index that agreed on the trade:
+/// the pool's price, or the mean of one that changes over the time that the job requested, from its
+/// expected start on.
+///
+/// # Panics
+/// If the workload lacks the job or the pool.
+pub fn list_price(workload: &Workload, job: usize, trade: &Trade) -> Price {
     let job = &workload.jobs[job];
     let mode = job.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times);
     let length = workload.pools.pool(trade.pool).length_in(mode, job.requested);
