@@ -9,7 +9,7 @@ use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
 use tradewind_io::{digest, grid, swf};
-use tradewind_model::{Admission, Attribute, Performance, Pools, Standing, Terms, Time};
+use tradewind_model::{Admission, Attribute, Performance, Pool, Pools, Standing, Terms, Time};
 use tradewind_sim::load;
 use tradewind_sim::workload::{self, LogJob, Workload};
 
@@ -179,9 +179,17 @@ impl<'a> WorkloadFiles<'a> {
         limited.map(|pool| pool.name.clone())
     }
 
-    /// Whether the memory of nodes is counted.
+    /// Whether the memory of shared nodes is counted.
     pub(super) fn counts_memory(&self) -> bool {
-        self.spec.memory.is_some()
+        self.spec.memory.is_some() && self.spec.grid.is_none()
+    }
+
+    /// A pool of the grid file whose memory is not known, if it is to be counted.
+    pub(super) fn pool_without_memory(&self) -> Option<String> {
+        self.spec.memory.and(self.spec.grid.as_ref())?;
+        let pools = self.listed_pools()?;
+        let unknown = pools.as_slice().iter().find(|pool| pool.node_memory().is_none());
+        unknown.map(|pool| pool.name.clone())
     }
 
     /// Whether its jobs become moldable.
@@ -525,7 +533,7 @@ fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>, spec: &Spec) -> Vec<LogJob> {
             Some(Arc::new(Terms { user: terms.user.saturating_add(users), ..terms }))
         };
         let read = |(place, job): (usize, &swf::Record)| LogJob {
-            terms: with_memory(terms(place, job), spec.memory, (job, users)),
+            terms: with_memory(terms(place, job), spec, (job, users)),
             ..dated(job, users)
         };
         jobs.extend(log.jobs.iter().enumerate().map(read));
@@ -535,21 +543,25 @@ fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>, spec: &Spec) -> Vec<LogJob> {
     jobs
 }
 
-/// The same terms, with the memory that is counted of the job, if any is.
+/// The same terms, with the memory that is counted of the job, if any is: in a grid as what a node has
+/// to have.
 fn with_memory(
     terms: Option<Arc<Terms>>,
-    field: Option<MemoryField>,
+    spec: &Spec,
     (job, users): (&swf::Record, i64),
 ) -> Option<Arc<Terms>> {
-    let memory = field.and_then(|field| memory_of(field, job));
-    match memory {
-        None => terms,
+    let memory = spec.memory.and_then(|field| memory_of(field, job));
+    let Some(kib) = memory else { return terms };
+    let user = job.user.saturating_add(users);
+    let mut terms = terms.map_or(Terms { user, ..Terms::NONE }, |terms| Terms::clone(&terms));
+    match spec.grid {
+        None => terms.memory = memory,
         Some(_) => {
-            let user = job.user.saturating_add(users);
-            let terms = terms.map_or(Terms { user, ..Terms::NONE }, |terms| Terms::clone(&terms));
-            Some(Arc::new(Terms { memory, ..terms }))
+            let wanted = Attribute::Number(i64::from(kib) * 1_000);
+            terms.attributes.insert(Pool::MEMORY.to_owned(), wanted);
         }
     }
+    Some(Arc::new(terms))
 }
 
 /// Memory of each processor of a job in KiB, rounded up; `None` where the log says nothing.

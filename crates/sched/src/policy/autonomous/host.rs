@@ -5,7 +5,7 @@ use tradewind_model::{Demand, JobId, Money, Pool, PoolId, Pools, Span, Time};
 use super::Transport;
 use super::home::suits;
 use super::recent::RecentSlowdowns;
-use crate::negotiation::{Host, Parcel, Peer, Pledged, SiteStatus, StartQuote};
+use crate::negotiation::{Host, Parcel, Peer, Pledged, SiteMemory, SiteStatus, StartQuote};
 use crate::policy::local::{LocalScheduler, Origin, SiteJob};
 
 /// A site's scheduler and its pool: what it can promise, to any negotiator.
@@ -53,9 +53,18 @@ impl<'a> SiteView<'a> {
             free: load.free,
             network_mb: pledged.data_mb,
             slowdown: recent.mean(),
+            memory: self.memory(load.free),
         });
         let load = first.saturating_add(second);
         StartQuote { start, price, cost, load, status }
+    }
+
+    /// Of nodes that `free` tasks could have now, and of all.
+    fn memory(&self, free: u32) -> SiteMemory {
+        let pool = self.pool();
+        let each = pool.node_memory().unwrap_or(0);
+        let of = |nodes: u32| each.saturating_mul(u64::from(nodes));
+        SiteMemory { free_kib: of(free), total_kib: of(pool.nodes) }
     }
 
     /// What it could do for another's job. As if the job and all that is pledged were one job, as
