@@ -160,10 +160,10 @@ const HOURLY: &str = "[[site]]\nname = 'a'\n\
 #[test]
 fn queues_whose_prices_change_trade_at_the_mean() {
     let folder = Folder::new();
-    let output = folder.simulate(HOURLY, &["--policy", "auction,easy,edf-fq[slots=packaged]"]);
+    let output = folder.simulate(HOURLY, &["--policy", "auction,fcfs,edf-fq[slots=packaged]"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let mut between = 0;
-    for policy in ["auction", "easy", "edf-fq[slots=packaged]"] {
+    for policy in ["auction", "fcfs", "edf-fq[slots=packaged]"] {
         let text = read(&folder.path("runs").join(policy).join("trades.csv"));
         let mut rows = csv::Reader::from_reader(text.as_bytes());
         for row in rows.records().map(Result::unwrap) {

@@ -232,6 +232,26 @@ fn a_job_waits_for_the_hour_that_it_can_pay() {
     );
 }
 
+/// Cycles in which the only job could pay nothing are omitted: to wait for days is not to be stuck.
+#[test]
+fn a_job_waits_for_days() {
+    let cheap = 6 * 86_400;
+    let series = Series::new(&[(Time(0), 1_000), (Time(cheap), 10)]).unwrap();
+    let rates = Rates::new(vec![Some(Arc::new(series.repeated(Span(7 * 86_400)).unwrap()))]);
+    let pools = priced(&site(vec![queue(4, 1_000, 0)]), &rates);
+    let mut log = steady(1, 0, 100);
+    log[0].terms = Some(Arc::new(Terms { value: Some(Money(1_000)), ..Terms::NONE }));
+    for (rule, _) in DispatchRule::ALL {
+        for prices in [Prices::List, Prices::Dynamic] {
+            let knobs = DispatchSettings { prices, ..DispatchSettings::of(rule) };
+            let knobs = DispatchSettings { clearing: Clearing::K, ..knobs };
+            let run = play(&pools, &log, knobs);
+            assert_eq!(run.jobs[0].start, Time(cheap), "{rule:?} {prices:?}");
+            assert!(run.passes < 20, "{} passes", run.passes);
+        }
+    }
+}
+
 #[test]
 fn a_job_that_missed_the_last_hour_that_it_could_pay_is_refused() {
     // Cheap until 100; the queue is held until then.

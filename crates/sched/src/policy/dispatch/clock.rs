@@ -2,9 +2,9 @@
 
 use tradewind_model::{Span, Time};
 
-use super::to_come::Cycles;
+use super::to_come::CycleStarts;
 
-/// Cycles begin at the first submission and at whole multiples of their length after it, at most
+/// CycleStarts begin at the first submission and at whole multiples of their length after it, at most
 /// one at any moment. Those that could change nothing are left out.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
@@ -36,12 +36,12 @@ impl Clock {
     }
 
     /// The cycles that may begin at `at` or later.
-    pub(super) fn from(&self, at: Time) -> Cycles {
+    pub(super) fn from(&self, at: Time) -> CycleStarts {
         let first = match self.last {
             Some(last) if last >= at => self.after(last),
             _ => self.after(at - Span(1)),
         };
-        Cycles { first, every: self.cycle }
+        CycleStarts { first, every: self.cycle }
     }
 
     /// A cycle is wanted at `at` or as soon as possible after it.

@@ -61,7 +61,7 @@ pub use settings::{
     Deadline, DemandSupply, DispatchRule, DispatchSettings, Gate, QueueDiscipline, ShareOf, Slots,
     Ties, Wait,
 };
-use to_come::{Cycles, ToCome};
+use to_come::{CycleStarts, ToCome};
 pub use unit::Valuation;
 use valuation::Factor;
 use waiting::UnassignedJob;
@@ -286,7 +286,7 @@ impl Dispatch {
     fn refuse_hopeless(&mut self, market: &Market, commands: &mut Vec<Command>) {
         let now = market.now();
         let changing = market.pools().rates().is_some();
-        let cycles = Cycles { first: now, ..self.clock.from(now) };
+        let cycles = CycleStarts { first: now, ..self.clock.from(now) };
         let to_come = ToCome { pools: market.pools(), settings: &self.settings, cycles };
         self.waiting.retain_mut(|waiting| {
             let demand = market.demand(waiting.job).filter(|_| changing);

@@ -11,13 +11,13 @@ use super::{price, pricing};
 
 /// Beginnings of cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cycles {
+pub(super) struct CycleStarts {
     pub(super) first: Time,
     /// From one to the next, at least a second.
     pub(super) every: Span,
 }
 
-impl Cycles {
+impl CycleStarts {
     fn at(self, number: i64) -> Time {
         self.first + Span(number * self.every.0)
     }
@@ -35,7 +35,7 @@ impl Cycles {
 pub(super) struct ToCome<'a> {
     pub(super) pools: &'a Pools,
     pub(super) settings: &'a DispatchSettings,
-    pub(super) cycles: Cycles,
+    pub(super) cycles: CycleStarts,
 }
 
 impl ToCome<'_> {
@@ -67,7 +67,7 @@ impl ToCome<'_> {
 fn first_paid(
     rate: &Series,
     length: Span,
-    cycles: Cycles,
+    cycles: CycleStarts,
     pays: impl Fn(Price) -> bool,
 ) -> Option<Time> {
     let pays = |number: i64| pays(rate.mean_price(cycles.at(number), length));
@@ -86,14 +86,18 @@ fn first_paid(
 
 /// The lowest price that a job of this length is offered in any of the cycles, which are followed as
 /// far as [`first_paid`] does.
-fn lowest(rate: &Series, length: Span, cycles: Cycles) -> Price {
+fn lowest(rate: &Series, length: Span, cycles: CycleStarts) -> Price {
     let ends = pieces(rate, length, cycles).flat_map(|(first, last)| [first, last]);
     let prices = ends.map(|number| rate.mean_price(cycles.at(number), length));
     prices.min().unwrap_or(Price(rate.least()))
 }
 
 /// The numbers of the first and the last cycle of each piece that has one.
-fn pieces(rate: &Series, length: Span, cycles: Cycles) -> impl Iterator<Item = (i64, i64)> + '_ {
+fn pieces(
+    rate: &Series,
+    length: Span,
+    cycles: CycleStarts,
+) -> impl Iterator<Item = (i64, i64)> + '_ {
     let settled = rate.settled(cycles.first, cycles.every);
     let next = move |start: Time| {
         let of_start = rate.next(start).map(|(at, _)| at);
@@ -134,7 +138,7 @@ mod tests {
             rate in any_rate(), length in 1i64..150, first in -40i64..200, every in 1i64..40,
             most in 0i64..9,
         ) {
-            let cycles = Cycles { first: Time(first), every: Span(every) };
+            let cycles = CycleStarts { first: Time(first), every: Span(every) };
             let mean = |start: i64| {
                 let sum: i64 = (start..start + length).map(|at| rate.at(Time(at))).sum();
                 sum.div_euclid(length) + i64::from(sum % length > 0)
