@@ -27,7 +27,7 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
     if let Some((message, hint)) = preemptible.and_then(preemptible::objection) {
         return Err(Failure::usage(message).hint(hint));
     }
-    if preemptible.is_some() && (workload.moldable.is_some() || workload.memory.is_some()) {
+    if preemptible.is_some() && (workload.moldable.is_some() || workload.nodes.is_some()) {
         let failure = Failure::usage("preemptible jobs have one shape, and whole nodes");
         return Err(failure.hint("leave out `--moldable` and `--memory`, or `--preemptible`"));
     }
@@ -35,9 +35,12 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
         let failure = Failure::usage("a model needs the machine's size");
         return Err(failure.hint("add `--procs N`, or a grid file: `--grid FILE`"));
     }
-    if workload.memory.is_some() != workload.nodes.is_some() {
+    let sized = workload.nodes.is_some() || workload.grid.is_some();
+    if workload.memory.is_some() && !sized || workload.memory.is_none() && workload.nodes.is_some()
+    {
         let failure = Failure::usage("memory is counted on nodes of a stated size");
-        let hint = "give `--memory`, `--node-processors` and `--node-memory` together";
+        let hint = "give `--memory`, `--node-processors` and `--node-memory` together, or `--memory` \
+                    with a grid whose pools have `memory`";
         return Err(failure.hint(hint));
     }
     if workload.logs.iter().filter(|log| *log == "-").count() > 1 {
@@ -68,8 +71,14 @@ fn check_parts(sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
     Err(Failure::usage(message).hint(hint))
 }
 
-/// Policies must know memory where it is counted.
+/// Policies must know memory where it is counted on shared nodes; where jobs have whole nodes, all
+/// nodes say how much they have.
 fn check_memory(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    if let Some(pool) = sources.iter().find_map(WorkloadFiles::pool_without_memory) {
+        let message = format!("the pool `{pool}` does not say how much memory its nodes have");
+        let hint = "give every pool or its site `memory = \"4G\"`, or leave out `--memory`";
+        return Err(Failure::usage(message).hint(hint));
+    }
     if !sources.iter().any(WorkloadFiles::counts_memory) {
         return Ok(());
     }
@@ -120,8 +129,8 @@ fn check_prices(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failur
     let Some((pool, layout)) = sources.iter().find_map(WorkloadFiles::changing_pool) else {
         return Ok(());
     };
-    let hint = "use `css`, `batch-slicer`, `whole-batch`, `bsf`, `easy` and its like, or `multi-queue` \
-                and its like";
+    let hint = "use `css`, `batch-slicer`, `whole-batch`, `bsf`, `easy`, `auction` or `multi-queue`, or \
+                their like";
     if plan.deciders.iter().any(|decider| decider.ours().is_none()) {
         let message = format!("a command knows one price per pool, and that of `{pool}` changes");
         return Err(Failure::usage(message).hint(hint));

@@ -15,6 +15,7 @@ pub mod failure;
 pub mod fates;
 mod homes;
 pub mod links;
+mod memory;
 pub mod model;
 pub mod moldable;
 mod owners;

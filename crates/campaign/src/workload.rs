@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use tradewind_io::campaign::{self, Keyword, LogField, MemoryField, Workload as Spec};
+use tradewind_io::campaign::{self, Keyword, LogField, Workload as Spec};
 use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
@@ -16,6 +16,7 @@ use tradewind_sim::workload::{self, LogJob, Workload};
 use crate::failure::Failure;
 use crate::homes::Newcomer;
 use crate::links::{self, Linked};
+use crate::memory;
 use crate::plan::Run;
 use crate::policy::{Layout, PolicySpec};
 use crate::sites::{self, Asking, Sites};
@@ -179,9 +180,17 @@ impl<'a> WorkloadFiles<'a> {
         limited.map(|pool| pool.name.clone())
     }
 
-    /// Whether the memory of nodes is counted.
+    /// Whether the memory of shared nodes is counted.
     pub(super) fn counts_memory(&self) -> bool {
-        self.spec.memory.is_some()
+        self.spec.memory.is_some() && self.spec.grid.is_none()
+    }
+
+    /// A pool of the grid file whose memory is not known, if it is to be counted.
+    pub(super) fn pool_without_memory(&self) -> Option<String> {
+        self.spec.memory.and(self.spec.grid.as_ref())?;
+        let pools = self.listed_pools()?;
+        let unknown = pools.as_slice().iter().find(|pool| pool.node_memory().is_none());
+        unknown.map(|pool| pool.name.clone())
     }
 
     /// Whether its jobs become moldable.
@@ -194,7 +203,7 @@ impl<'a> WorkloadFiles<'a> {
         let field = self.spec.memory?;
         let machine = self.read.get()?.as_ref().ok()?;
         let jobs = || machine.logs.iter().flat_map(|log| &log.jobs);
-        Some((jobs().filter(|job| memory_of(field, job).is_none()).count(), jobs().count()))
+        Some((jobs().filter(|job| memory::of(field, job).is_none()).count(), jobs().count()))
     }
 
     /// A field by which jobs keep to pools, where no pool of the grid file says of which part of the
@@ -525,7 +534,7 @@ fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>, spec: &Spec) -> Vec<LogJob> {
             Some(Arc::new(Terms { user: terms.user.saturating_add(users), ..terms }))
         };
         let read = |(place, job): (usize, &swf::Record)| LogJob {
-            terms: with_memory(terms(place, job), spec.memory, (job, users)),
+            terms: memory::with(terms(place, job), spec, (job, users)),
             ..dated(job, users)
         };
         jobs.extend(log.jobs.iter().enumerate().map(read));
@@ -533,36 +542,6 @@ fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>, spec: &Spec) -> Vec<LogJob> {
         jobs.extend(undated.map(|it| LogJob { submit: None, ..read(it) }));
     }
     jobs
-}
-
-/// The same terms, with the memory that is counted of the job, if any is.
-fn with_memory(
-    terms: Option<Arc<Terms>>,
-    field: Option<MemoryField>,
-    (job, users): (&swf::Record, i64),
-) -> Option<Arc<Terms>> {
-    let memory = field.and_then(|field| memory_of(field, job));
-    match memory {
-        None => terms,
-        Some(_) => {
-            let user = job.user.saturating_add(users);
-            let terms = terms.map_or(Terms { user, ..Terms::NONE }, |terms| Terms::clone(&terms));
-            Some(Arc::new(Terms { memory, ..terms }))
-        }
-    }
-}
-
-/// Memory of each processor of a job in KiB, rounded up; `None` where the log says nothing.
-fn memory_of(field: MemoryField, job: &swf::Record) -> Option<u32> {
-    let known = |memory: Option<i64>| memory.filter(|memory| *memory > 0);
-    let (requested, used) = (known(job.requested_memory), known(job.memory));
-    let thousandths = match field {
-        MemoryField::Ignore => None,
-        MemoryField::Requested => requested.or(used),
-        MemoryField::Used => used.or(requested),
-    }?;
-    let kib = thousandths / 1_000 + i64::from(thousandths % 1_000 > 0);
-    Some(u32::try_from(kib).unwrap_or(u32::MAX))
 }
 
 /// The part of the log's machine in which a job was, as an attribute of nodes.

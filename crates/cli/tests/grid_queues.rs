@@ -150,3 +150,78 @@ fn the_table_says_that_no_job_was_in_time() {
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(table.contains("IN TIME %") && table.contains("0.00"), "{table}");
 }
+
+/// Half a credit, and three from noon on, every day; cut into queues.
+const HOURLY: &str = "[[site]]\nname = 'a'\n\
+                      price = { every = '24h', values = [['0h', 0.5], ['12h', 3]] }\n\
+                      pool = [{ name = 'p', nodes = 64, queues = '1:3' }]\n\
+                      [[site]]\nname = 'b'\npool = [{ name = 'q', nodes = 16, price = 1.5 }]\n";
+
+#[test]
+fn queues_whose_prices_change_trade_at_the_mean() {
+    let folder = Folder::new();
+    let output = folder.simulate(HOURLY, &["--policy", "auction,fcfs,edf-fq[slots=packaged]"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let mut between = 0;
+    for policy in ["auction", "fcfs", "edf-fq[slots=packaged]"] {
+        let text = read(&folder.path("runs").join(policy).join("trades.csv"));
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        for row in rows.records().map(Result::unwrap) {
+            let (price, list, reserve) = (&row[7], &row[8], &row[9]);
+            assert_eq!((price, list), (reserve, reserve), "{policy}: {row:?}");
+            let price: f64 = price.parse().unwrap();
+            match &row[4] {
+                "a" => assert!((0.5..=3.0).contains(&price)),
+                _ => assert!((price - 1.5).abs() < 1e-9),
+            }
+            between += usize::from(&row[4] == "a" && price > 0.5 && price < 3.0);
+        }
+    }
+    assert!(between > 10, "{between} jobs ran across a change");
+    let output = folder.simulate(HOURLY, &["--policy", "learned", "--force"]);
+    assert_eq!(output.status.code(), Some(2));
+    let why = "policy `learned` knows one price per pool; the price of `p-1` changes";
+    assert!(said(&output).contains(why), "{}", said(&output));
+}
+
+/// Two sites whose nodes have 1 and 4 MiB.
+const ROOMY: &str = "[[site]]\nname = 'a'\nmemory = '1M'\npool = [{ name = 'p', nodes = 8 }]\n\
+                     [[site]]\nname = 'b'\npool = [{ name = 'q', nodes = 8, memory = '4M' }]\n";
+
+#[test]
+fn in_a_grid_a_job_runs_where_nodes_have_its_memory() {
+    // Three jobs at once whose processors need 600, 1,025 and 4,097 KiB.
+    let job = |number, kib| format!("{number} 0 0 10 2 -1 -1 2 10 {kib} 1 1 1 1 1 1 -1 -1\n");
+    let folder = Folder::new();
+    let log = format!("; MaxProcs: 16\n{}{}{}", job(1, 600), job(2, 1_025), job(3, 4_097));
+    let (log, grid) = (folder.file("log.swf", &log), folder.file("grid.toml", ROOMY));
+    let simulate = |grid: &Path, args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+        command.arg("simulate").arg(&log).args(["--check", "--force", "--out"]);
+        command.arg(folder.path("runs")).arg("--grid").arg(grid).args(args).output().unwrap()
+    };
+    let policies = ["easy", "css", "meta-fcfs", "multi-queue[choose=memory]"];
+    let memory = ["--memory", "requested", "--policy", &policies.join(",")];
+    let output = simulate(&grid, &memory);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    for policy in policies {
+        let text = read(&folder.path("runs").join(policy).join("jobs.csv"));
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        let nodes: Vec<String> = rows.records().map(|row| row.unwrap()[14].to_owned()).collect();
+        let first = nodes[1].split(['-', ' ']).next().unwrap().parse::<u32>();
+        assert!(first.is_ok_and(|node| node >= 8), "{policy}: {nodes:?}");
+        let refused = read(&folder.path("runs").join(policy).join("refused.csv"));
+        assert!(refused.lines().nth(1).unwrap().starts_with("3,"), "{policy}: {refused}");
+    }
+    let output = simulate(&grid, &[&memory[..], &["--node-memory", "1G"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    let unknown = folder.file("unknown.toml", &ROOMY.replace("memory = '1M'\n", ""));
+    let why = |args: &[&str]| {
+        let output = simulate(&unknown, args);
+        assert_eq!(output.status.code(), Some(2));
+        said(&output)
+    };
+    assert!(why(&memory).contains("the pool `p` does not say how much memory its nodes have"));
+    let chosen = why(&["--policy", "easy-sites[choose=memory]"]);
+    assert!(chosen.contains("the nodes of the pool `p` have no known memory"), "{chosen}");
+}

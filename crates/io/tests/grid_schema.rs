@@ -22,11 +22,11 @@ fn good() -> Value {
     json!({
         "title": "x",
         "site": [{
-            "name": "alpha", "log": "kth", "watts": 250, "carbon": [[0, 400], ["1h", 80.5]],
+            "name": "alpha", "log": "kth", "watts": 250, "memory": "1.5 GiB", "carbon": [[0, 400], ["1h", 80.5]],
             "energy_price": 0.2,
             "pool": [{"name": "a", "nodes": 4, "performance": 2.5, "price": 0.000001,
                       "attributes": {"gpu": true}},
-                     {"name": "b", "nodes": 1, "max_time": "2h",
+                     {"name": "b", "nodes": 1, "max_time": "2h", "memory": "512M",
                       "watts": {"idle": 60, "busy": 120.5}},
                      {"name": "c", "nodes": 12, "queues": "1:2:3", "price": [4.5, 9.5],
                       "min_processors": 1, "max_processors": 64},
@@ -88,6 +88,9 @@ fn bad_documents_fail_both() {
         ("/site/0/name", json!(" ")),
         ("/site/0/pool", json!([])),
         ("/site/0/pool/0/nodes", json!(0)),
+        ("/site/0/memory", json!(4)),
+        ("/site/0/memory", json!("4")),
+        ("/site/0/pool/1/memory", json!("much")),
         ("/site/0/pool/0/performance", json!(0)),
         ("/site/0/pool/0/price", json!(-1)),
         ("/site/0/price", json!([1])),

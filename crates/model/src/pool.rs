@@ -81,6 +81,18 @@ impl Pool {
                 || self.admission.admits(demand.processors, self.length_of(demand)))
     }
 
+    /// The name of the attribute that says how much memory each of its nodes has, in KiB: what a task
+    /// needs of it is asked for under the same name.
+    pub const MEMORY: &str = "memory_kib";
+
+    /// The memory of each of its nodes in KiB, rounded down; `None` where nothing is said of it.
+    pub fn node_memory(&self) -> Option<u64> {
+        match self.attributes.get(Pool::MEMORY) {
+            Some(Attribute::Number(thousandths)) => u64::try_from(thousandths / 1_000).ok(),
+            _ => None,
+        }
+    }
+
     /// How long the job is expected to run on its nodes: its limit there, in seconds.
     pub fn length_of(&self, demand: &Demand) -> Span {
         match self.performance == Performance::REFERENCE {

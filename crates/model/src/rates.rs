@@ -85,6 +85,15 @@ impl Pools {
         self.rates()?.get(pool.index())
     }
 
+    /// What the pool asks per node and second for a job of `length` that starts at `start`: its price,
+    /// or the mean of a price that changes with time over that interval.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn mean_price(&self, pool: PoolId, start: Time, length: Span) -> Price {
+        self.rate(pool).map_or(self.pool(pool).price, |rate| rate.mean_price(start, length))
+    }
+
     /// What the pool asks per node and second at this moment.
     ///
     /// # Panics
@@ -114,6 +123,24 @@ impl Series {
     pub fn cost(&self, start: Time, length: Span) -> Money {
         let sum = self.integral(start, start + length);
         Money(sum.clamp(0, i128::from(i64::MAX)) as i64)
+    }
+
+    /// The mean of this price per second during `[start, start + length)`, rounded up to a
+    /// micro-credit. A length below a second counts as a second.
+    pub fn mean_price(&self, start: Time, length: Span) -> Price {
+        let length = length.max(Span(1));
+        let (sum, seconds) = (self.integral(start, start + length), i128::from(length.0));
+        Price(i64::try_from((sum + seconds - 1).div_euclid(seconds)).unwrap_or(i64::MAX))
+    }
+
+    /// A moment, `from` or later, by which the prices of all starts at `from` and whole multiples of
+    /// `every` after it have come once. Where that is no sooner than after [`Rates::LONGEST`], after
+    /// that time.
+    pub fn settled(&self, from: Time, every: Span) -> Time {
+        match self.period() {
+            Some(period) => from + common(period, every),
+            None => self.values().last().map_or(from, |(last, _)| from.max(last)),
+        }
     }
 }
 

@@ -138,6 +138,11 @@ impl Federal {
         self.migrate == Migrate::On && (samples || min != max || loss + twice + late > 0)
     }
 
+    /// Whether volunteers are chosen by their free memory.
+    pub(super) fn chooses_by_memory(&self) -> bool {
+        self.migrate == Migrate::On && self.negotiation.choose == Choose::Memory
+    }
+
     /// Whether the network is cut for ever.
     pub(super) fn never_heals(&self) -> bool {
         self.migrate == Migrate::On && self.cut.is_some_and(|cut| cut.until.is_none())
@@ -181,7 +186,7 @@ impl Federal {
         }
         if self.migrate == Migrate::On && self.negotiation.choose.goes_by_status() {
             let message = format!(
-                "policy `{name}`: live markets state no slowdown, network use or free processors"
+                "policy `{name}`: live markets state no slowdown, network use, memory or free processors"
             );
             let hint = "choose by `load`, `start` or `cost`";
             return Err(Failure::usage(message).hint(hint));

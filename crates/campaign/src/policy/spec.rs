@@ -139,12 +139,10 @@ impl PolicySpec {
     /// per pool, or searches that know one.
     pub(crate) fn needs_one_price(&self) -> Option<&'static str> {
         let cycles = match &self.kind {
-            Kind::Fill(_) | Kind::Federal(_) => return None,
+            Kind::Fill(_) | Kind::Federal(_) | Kind::Dispatch(_) => return None,
             Kind::Cycles(settings) => settings,
             Kind::Bsf(settings) => &settings.cycles,
-            Kind::Dispatch(_) | Kind::Learned => {
-                return Some("knows one price per pool");
-            }
+            Kind::Learned => return Some("knows one price per pool"),
         };
         let paper = cycles.cyclic.variant == Variant::Paper;
         paper.then_some("has `variant=paper`, which knows one price per slot")
@@ -164,6 +162,7 @@ impl PolicySpec {
         let criteria = match &self.kind {
             Kind::Cycles(settings) => &settings.vo.criteria,
             Kind::Bsf(settings) => &settings.cycles.vo.criteria,
+            Kind::Federal(federal) => return self.check_memory(federal, pools),
             _ => return Ok(()),
         };
         let lacks = |quantity: &Quantity| {
@@ -184,6 +183,19 @@ impl PolicySpec {
             Energy::BUSY => "give every pool or its site `watts = { idle = 90, busy = 250 }`",
             _ => "give every pool this number in `attributes`",
         }))
+    }
+
+    /// Sites that choose by memory state how much they have.
+    fn check_memory(&self, federal: &Federal, pools: &Pools) -> Result<(), Failure> {
+        let unknown = || pools.as_slice().iter().find(|pool| pool.node_memory().is_none());
+        let Some(pool) = Some(()).filter(|()| federal.chooses_by_memory()).and_then(|()| unknown())
+        else {
+            return Ok(());
+        };
+        let (text, pool) = (&self.text, &pool.name);
+        let message =
+            format!("policy `{text}`: the nodes of the pool `{pool}` have no known memory");
+        Err(Failure::usage(message).hint("give every pool or its site `memory = \"4G\"`"))
     }
 
     /// Whether sites look for others that take their jobs.

@@ -7,8 +7,8 @@ use tradewind_io::input::Input;
 use tradewind_io::submission::document;
 use tradewind_model::{Money, Span, Time};
 use tradewind_sched::negotiation::{
-    Durable, Entry, Handing, Offer, Parcel, Peer, Serial, SiteStatus, StartQuote, Ticket,
-    Tombstones, TransferVerdict,
+    Durable, Entry, Handing, Offer, Parcel, Peer, Serial, SiteMemory, SiteStatus, StartQuote,
+    Ticket, Tombstones, TransferVerdict,
 };
 
 use super::CodecError;
@@ -49,7 +49,8 @@ impl Decode for Serial {
 object!(Ticket { home, job });
 object!(Parcel { ticket, demand, submitted, data_mb, hops });
 object!(StartQuote { start, price, cost, load, status });
-object!(SiteStatus { free, network_mb, slowdown });
+object!(SiteStatus { free, network_mb, slowdown, memory });
+object!(SiteMemory { free_kib, total_kib });
 object!(Offer { quote, expires });
 object!(Handing { to, inquiry, parcel, offer });
 choice!(TransferVerdict { "taken" => Taken, "returned" => Returned });

@@ -312,15 +312,20 @@ fn memory(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<MemoryField>
     let text = fields.text("memory", notes)?.trim();
     let (line, place) = (fields.line_of("memory"), fields.place("memory"));
     let found = MemoryField::named(text).filter(|found| *found != MemoryField::Ignore);
-    let missing = ["node-processors", "node-memory"].iter().find(|key| fields.get(key).is_none());
-    let other = ["model", "grid", "outages"].iter().find(|key| fields.get(key).is_some());
+    let sizes = ["node-processors", "node-memory"];
+    let in_grid = fields.get("grid").is_some();
+    let missing = sizes.iter().find(|key| fields.get(key).is_none() && !in_grid);
+    // Pools of a grid say themselves how much their nodes have.
+    let stated = sizes.iter().any(|key| fields.get(key).is_some());
+    let others = ["model", "outages"].iter().chain(["grid"].iter().filter(|_| stated));
+    let other = others.into_iter().find(|key| fields.get(key).is_some());
     let mistake = match (MemoryField::named(text), found, other, missing) {
         (None, ..) => {
             let hint = did_you_mean(text, &MemoryField::names());
             Some((format!("unknown value `{}`", excerpt(text)), hint))
         }
         (_, Some(_), Some(other), _) => {
-            let hint = "memory is counted on one cluster, for a log's jobs".to_owned();
+            let hint = "leave one out; in a grid, pools have `memory` themselves".to_owned();
             Some((format!("`memory` and `{other}` are given"), hint))
         }
         (_, Some(_), None, Some(missing)) => {

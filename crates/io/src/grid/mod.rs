@@ -2,6 +2,7 @@
 //! maintenance and failures. JSON or TOML; `docs/reference/grid.md` has the format.
 
 mod distributions;
+mod node_memory;
 mod owners;
 mod pools;
 mod queues;

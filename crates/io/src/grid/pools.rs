@@ -6,6 +6,7 @@ use tradewind_model::{
     Admission, Performance, Pool, PoolId, Pools, Price, Ratio, Series, SiteId, Times,
 };
 
+use super::node_memory::NodeMemory;
 use super::queues::{self, Queue};
 use crate::fields::{AMOUNT, Fields, Notes, PERFORMANCE};
 use crate::outages::{Target, TargetKind, Targets};
@@ -14,7 +15,7 @@ use crate::scenario::{NameLines, attributes};
 use crate::series::{self, Rate};
 use crate::value;
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "name",
     "nodes",
     "performance",
@@ -27,6 +28,7 @@ const KEYS: [&str; 12] = [
     "max_time",
     "watts",
     "ask_factor",
+    "memory",
 ];
 
 /// What nodes cost.
@@ -56,6 +58,13 @@ pub(super) fn charge(
     })
 }
 
+/// What nodes of a site have whose pool does not say otherwise.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SiteDefaults {
+    pub(super) watts: Option<Watts>,
+    pub(super) memory: Option<NodeMemory>,
+}
+
 /// The pools that have been read so far.
 #[derive(Default)]
 pub(super) struct PoolReader {
@@ -77,7 +86,7 @@ impl PoolReader {
         &mut self,
         value: &value::Value<'_>,
         path: String,
-        (site, usual, of_site, document): (SiteId, &Charge, Option<Watts>, &str),
+        (site, usual, of_site, document): (SiteId, &Charge, SiteDefaults, &str),
         notes: &mut Notes<'_>,
     ) {
         let Some(fields) = Fields::of(value, path, &KEYS, notes) else { return };
@@ -88,7 +97,10 @@ impl PoolReader {
         let admission = queues::admission(&fields, Admission::NONE, notes);
         let charge = charge(&fields, document, notes).unwrap_or_else(|| usual.clone());
         let mut attributes = attributes(&fields, notes);
-        if let Some(watts) = Watts::read(&fields, notes).or(of_site) {
+        if let Some(memory) = NodeMemory::read(&fields, notes).or(of_site.memory) {
+            memory.put(&mut attributes, &fields, notes);
+        }
+        if let Some(watts) = Watts::read(&fields, notes).or(of_site.watts) {
             self.electric = true;
             watts.put(&mut attributes, &fields, notes);
         }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Cause, Pools, Power, Preemption, Price, Rates, Site, SiteId, SitePower};
 
-use super::pools::{self, Charge};
+use super::node_memory::NodeMemory;
+use super::pools::{self, Charge, SiteDefaults};
 use super::{GridFile, distributions, owners};
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes};
@@ -16,7 +17,7 @@ use crate::preemption;
 use crate::scenario::NameLines;
 use crate::value;
 
-const SITE_KEYS: [&str; 13] = [
+const SITE_KEYS: [&str; 14] = [
     "name",
     "log",
     "price",
@@ -30,6 +31,7 @@ const SITE_KEYS: [&str; 13] = [
     "carbon",
     "energy_price",
     "preemption",
+    "memory",
 ];
 
 /// How long ahead maintenance is announced if nothing else is said: a week.
@@ -127,10 +129,11 @@ impl GridReader {
         }
         let usual = pools::charge(fields, document, notes);
         let usual = usual.unwrap_or(Charge::Fixed(Price::default()));
-        let watts = Watts::read(fields, notes);
+        let (watts, memory) = (Watts::read(fields, notes), NodeMemory::read(fields, notes));
+        let defaults = SiteDefaults { watts, memory };
         for (i, item) in items.iter().enumerate() {
             let path = format!("{}[{i}]", fields.place("pool"));
-            self.pools.pool(item, path, (id, &usual, watts, document), notes);
+            self.pools.pool(item, path, (id, &usual, defaults, document), notes);
         }
         let power = power::site(fields, document, notes);
         self.electric |= power.is_some();

@@ -451,3 +451,23 @@ fn mistakes_about_owners_name_line_and_field() {
     let said = wrong("  log = \"own.swf\"\n", "");
     assert!(said.contains("site[0].owners[0]: `log` is missing"), "{said}");
 }
+
+#[test]
+fn memory_is_that_of_each_node() {
+    let text = |site: &str, pool: &str| {
+        format!("[[site]]\nname = 's'\n{site}\npool = [{{ name = 'p', nodes = 9{pool} }}]\n")
+    };
+    let memory = |site: &str, pool: &str| {
+        let grid = toml(&text(site, pool)).unwrap();
+        grid.pools(1).pool(PoolId(0)).node_memory()
+    };
+    assert_eq!(memory("", ""), None);
+    assert_eq!(memory("memory = '2G'", ""), Some(2 << 20));
+    assert_eq!(memory("memory = '2G'", ", memory = '1.5M'"), Some(1_536));
+    assert_eq!(memory("", ", memory = '2T', queues = '1:2'"), Some(2 << 30));
+    let bad = |pool: &str| toml(&text("", pool)).unwrap_err().to_string();
+    assert!(bad(", memory = '4'").contains("`4` is no amount of memory"));
+    assert!(bad(", memory = '3T'").contains("no amount of memory"));
+    let both = ", memory = '1M', attributes = { memory_kib = 1025 }";
+    assert!(bad(both).contains("`memory` and the attribute `memory_kib` differ"), "{}", bad(both));
+}

@@ -10,15 +10,17 @@ use super::settings::Choose;
 
 /// Smaller is better.
 fn rank(choose: Choose, quote: &StartQuote) -> [i64; 3] {
+    let saturate = |amount: u64| i64::try_from(amount).unwrap_or(i64::MAX);
     let (start, cost, load) = (quote.start.0, quote.cost.0, i64::from(quote.load));
-    let SiteStatus { free, network_mb, slowdown } = quote.status.unwrap_or_default();
+    let SiteStatus { free, network_mb, slowdown, memory } = quote.status.unwrap_or_default();
     match choose {
         Choose::Load => [load, start, cost],
         Choose::Start => [start, cost, load],
         Choose::Cost => [cost, start, load],
         Choose::Slowdown => [i64::from(slowdown), start, cost],
-        Choose::Network => [i64::try_from(network_mb).unwrap_or(i64::MAX), start, cost],
+        Choose::Network => [saturate(network_mb), start, cost],
         Choose::Free => [-i64::from(free), start, cost],
+        Choose::Memory => [-saturate(memory.free_kib), start, cost],
     }
 }
 
@@ -33,9 +35,12 @@ pub(super) fn best(choose: Choose, offers: &BTreeMap<Peer, Offer>) -> Option<(Pe
 pub(super) fn gains(choose: Choose, quote: &StartQuote, home: &StartQuote) -> bool {
     match choose {
         Choose::Cost => (quote.cost, quote.start) < (home.cost, home.start),
-        Choose::Load | Choose::Start | Choose::Slowdown | Choose::Network | Choose::Free => {
-            quote.start < home.start
-        }
+        Choose::Load
+        | Choose::Start
+        | Choose::Slowdown
+        | Choose::Network
+        | Choose::Free
+        | Choose::Memory => quote.start < home.start,
     }
 }
 

@@ -66,8 +66,7 @@ pub struct StartQuote {
     pub status: Option<SiteStatus>,
 }
 
-/// What a site states of itself beside its queues (paper 004, section 4 and figure 7b). Its memory is
-/// not part of it: where a grid has several sites, no memory is counted.
+/// What a site states of itself beside its queues (paper 004, section 4 and figure 7b).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SiteStatus {
     /// Processors that are free now.
@@ -78,6 +77,18 @@ pub struct SiteStatus {
     /// Mean slowdown of the jobs that started there last, as far as their estimates hold, in
     /// thousandths.
     pub slowdown: u32,
+    /// Memory of its nodes.
+    pub memory: SiteMemory,
+}
+
+/// The memory of a site's nodes, in KiB. None where its pool says nothing of it
+/// ([`Pool::node_memory`](tradewind_model::Pool::node_memory)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SiteMemory {
+    /// Of those nodes that are free now. A busy node's is its task's alone.
+    pub free_kib: u64,
+    /// Of all its nodes.
+    pub total_kib: u64,
 }
 
 /// A volunteer's promise: the job may come, at this price, and can then start.

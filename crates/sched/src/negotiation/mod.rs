@@ -35,6 +35,6 @@ mod volunteer;
 pub use durable::{Durable, Entry, Handing, Tombstones, TransferVerdict};
 pub use machine::{Host, Input, Member, Negotiator, Output, Pledged, Preference};
 pub use message::{
-    Body, Envelope, Kind, Offer, Parcel, Peer, Serial, SiteStatus, StartQuote, Ticket,
+    Body, Envelope, Kind, Offer, Parcel, Peer, Serial, SiteMemory, SiteStatus, StartQuote, Ticket,
 };
 pub use settings::{Choose, Discover, NegotiationSettings, NegotiationSettingsError};

@@ -19,22 +19,25 @@ pub enum Choose {
     Network,
     /// The most free processors, then start, then cost.
     Free,
+    /// The most free memory, then start, then cost.
+    Memory,
 }
 
 impl Choose {
     /// All of them, with the names that scripts know.
-    pub const ALL: [(Choose, &'static str); 6] = [
+    pub const ALL: [(Choose, &'static str); 7] = [
         (Choose::Load, "load"),
         (Choose::Start, "start"),
         (Choose::Cost, "cost"),
         (Choose::Slowdown, "slowdown"),
         (Choose::Network, "network"),
         (Choose::Free, "free"),
+        (Choose::Memory, "memory"),
     ];
 
     /// Whether volunteers must state their [`SiteStatus`](super::SiteStatus).
     pub fn goes_by_status(self) -> bool {
-        matches!(self, Choose::Slowdown | Choose::Network | Choose::Free)
+        matches!(self, Choose::Slowdown | Choose::Network | Choose::Free | Choose::Memory)
     }
 }
 

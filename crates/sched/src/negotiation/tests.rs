@@ -506,7 +506,8 @@ fn each_choice_has_its_order() {
     assert_eq!(best(Choose::Start), Peer(2));
     assert_eq!(best(Choose::Cost), Peer(3));
     let stated = |start, free, network_mb, slowdown| {
-        let status = Some(SiteStatus { free, network_mb, slowdown });
+        let memory = SiteMemory { free_kib: u64::from(free) * 100 + network_mb, total_kib: 900 };
+        let status = Some(SiteStatus { free, network_mb, slowdown, memory });
         Offer { quote: StartQuote { status, ..quote(start, 1, 0) }, expires: Time(9) }
     };
     let offers = BTreeMap::from([
@@ -517,6 +518,7 @@ fn each_choice_has_its_order() {
     let best = |choose| choice::best(choose, &offers).unwrap().0;
     assert_eq!(best(Choose::Free), Peer(2), "as free as another, and earlier");
     assert_eq!(best(Choose::Network), Peer(3));
+    assert_eq!(best(Choose::Memory), Peer(2));
     assert_eq!(best(Choose::Slowdown), Peer(2));
 }
 

@@ -81,6 +81,13 @@ pub trait Policy: Send {
         self.inner().map_or(Promise::Nothing, Policy::promise)
     }
 
+    /// Whether what queues want in trades ([`Trade::reserve`](tradewind_model::Trade::reserve)) is what
+    /// their owners' lists say, on the mean of the job's expected time there. If not, demand may have
+    /// changed it.
+    fn trades_at_list(&self) -> bool {
+        self.inner().is_some_and(Policy::trades_at_list)
+    }
+
     /// When a waiting job is to start, if the policy has set that down. Under
     /// [`Promise::Reservations`] it is a promise.
     fn reservation(&self, job: JobId) -> Option<Time> {
@@ -138,6 +145,10 @@ macro_rules! behind_pointer {
 
         fn promise(&self) -> Promise {
             (**self).promise()
+        }
+
+        fn trades_at_list(&self) -> bool {
+            (**self).trades_at_list()
         }
 
         fn reservation(&self, job: JobId) -> Option<Time> {

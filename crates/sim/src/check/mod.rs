@@ -13,6 +13,7 @@ mod preemption;
 mod reservations;
 #[cfg(test)]
 mod tests;
+mod trades;
 
 use tradewind_model::{Event, Market};
 use tradewind_sched::policy::{Policy, Promise};
@@ -61,6 +62,7 @@ pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
         Box::new(admission::Doors),
         Box::new(money::Conserved::default()),
         Box::new(preemption::Notices::default()),
+        Box::new(trades::AtList::default()),
     ];
     match promise {
         Promise::Nothing => {}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Admission, Attributes, Cause, Command, Demand, JobId, Outage, OutageId, Performance, Place,
-    Pool, PoolId, Pools, Price, Site, SiteId, Span, Time, Times,
+    Pool, PoolId, Pools, Price, Rates, Series, Site, SiteId, Span, Time, Times, Trade,
 };
 
 use super::*;
@@ -173,6 +173,40 @@ fn lost_money_is_seen() {
     wrong.market.apply(&started(0)).unwrap();
     let elsewhere = Event::Started { job: JobId(0), place: Place::Pool(PoolId(1)) };
     assert_eq!(wrong.fed(&elsewhere), Err("money"));
+}
+
+/// A policy that says that its trades are at list prices.
+#[derive(Debug)]
+struct AtList;
+
+impl Policy for AtList {
+    fn decide(&mut self, _: &Market, _: &[Event], _: &mut Vec<Command>) {}
+
+    fn trades_at_list(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_trade_that_is_not_at_the_owners_price_is_seen() {
+    // Ten seconds from 5 on, at 2 until 12 and at 9 after it: 41 in all.
+    let series = Series::new(&[(Time(0), 2), (Time(12), 9)]).unwrap();
+    let rates = Rates::new(vec![None, Some(Arc::new(series))]);
+    let traded = |pool, wanted, price| {
+        let mut stage = Stage::on(two_pools().with_rates(rates.clone()), trades::AtList::default());
+        stage.jobs(&[(1, 20)]);
+        let trade = Trade::at(PoolId(pool), Price(wanted), Time(5));
+        let trade = Arc::new(Trade { price: Price(price), ..trade });
+        stage.fine(&Event::Traded { job: JobId(0), trade });
+        (stage.pass(&AtList), stage.pass(&AtList))
+    };
+    assert_eq!(traded(1, 5, 5), (Ok(()), Ok(())), "41 / 10, rounded up");
+    assert_eq!(traded(1, 5, 7), (Ok(()), Ok(())));
+    assert_eq!(traded(1, 4, 5), (Err("trades"), Ok(())));
+    assert_eq!(traded(1, 5, 4), (Err("trades"), Ok(())));
+    let list = Price::credits(1).0;
+    assert_eq!(traded(0, list, list).0, Ok(()));
+    assert_eq!(traded(0, list + 1, list + 1).0, Err("trades"));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Admission, Attribute, Attributes, Cause, Command, Consumption, Energy, Event, JobId, Market,
-    Money, Outage, Performance, Place, Pool, PoolId, Pools, Power, Price, Reason, RunCut, Series,
-    Site, SiteId, SitePower, Terms, Time, Times, Trade, thousandths,
+    Money, Outage, Performance, Place, Pool, PoolId, Pools, Power, Price, Rates, Reason, RunCut,
+    Series, Site, SiteId, SitePower, Terms, Time, Times, Trade, thousandths,
 };
 use tradewind_sched::policy::Policy;
 
@@ -125,6 +125,24 @@ fn surplus_and_prices_by_hand() {
     check(&all, &[("welfare", 20_500.0 - (200.0 + 200.0 + 80.0)), ("trades", 3.0)]);
     check(&all, &[("mean_price", 4.0 / 3.0), ("mean_list_price", 4.0 / 3.0)]);
     check(&all, &[("price_ratio", 540.0 / 480.0)]);
+}
+
+/// The list price of what was used is the integral; of what was agreed, the mean of the expected time.
+#[test]
+fn surplus_and_prices_by_hand_where_prices_change() {
+    let (mut workload, run) = case();
+    // The first pool is at half a credit until 60 and at one and a half after it. Jobs 1 and 3 had
+    // 60 + 40 and 10 + 30 seconds of that on two nodes; both are expected from 0 on, for 100 and
+    // 40 seconds.
+    let series = Series::new(&[(Time(0), 500_000), (Time(60), 1_500_000)]).unwrap();
+    let rates = Rates::new(vec![Some(Arc::new(series))]);
+    workload.pools = Arc::new(Pools::clone(&workload.pools).with_rates(rates));
+    let all = measure(&workload, &run, MetricOptions::default());
+    let at_list = [2.0 * (30.0 + 60.0), 200.0, 2.0 * (5.0 + 45.0)];
+    check(&all, &[("owners_surplus", (300.0 - at_list[0]) + (40.0 - at_list[2]))]);
+    check(&all, &[("welfare", 20_500.0 - at_list.iter().sum::<f64>())]);
+    check(&all, &[("mean_list_price", (0.9 + 2.0 + 0.5) / 3.0)]);
+    check(&all, &[("price_ratio", 540.0 / at_list.iter().sum::<f64>())]);
 }
 
 #[test]

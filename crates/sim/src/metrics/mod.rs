@@ -45,6 +45,7 @@ pub use promises::{Missed, misses};
 pub use queue::{WaitStretch, stretches};
 pub use series::{SeriesPoint, series};
 pub use tally::Tally;
+pub use trading::list_price;
 pub use waits::waits;
 pub use window::{Counted, Trim, Window};
 

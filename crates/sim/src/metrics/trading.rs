@@ -1,12 +1,34 @@
 //! What trades brought to users and owners.
 
-use tradewind_model::Trade;
+use tradewind_model::{Price, TimeMode, Trade};
 
 use super::entry::{Better, Entry, Unit, Value};
 use super::promises::Promise;
+use super::stays::Stay;
 use super::{Counted, entry, quotient, stays};
 use crate::result::{Run, Struck};
 use crate::workload::Workload;
+
+/// What the owner's list says, per node and second, of a job with this index that agreed on the trade:
+/// the pool's price, or the mean of one that changes over the time that the job requested, from its
+/// expected start on.
+///
+/// # Panics
+/// If the workload lacks the job or the pool.
+pub fn list_price(workload: &Workload, job: usize, trade: &Trade) -> Price {
+    let job = &workload.jobs[job];
+    let mode = job.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times);
+    let length = workload.pools.pool(trade.pool).length_in(mode, job.requested);
+    workload.pools.mean_price(trade.pool, trade.expected, length)
+}
+
+/// What the stay costs by the owner's list, in micro-credits.
+fn at_list_prices(workload: &Workload, stay: Stay) -> i128 {
+    match workload.pools.rate(stay.pool) {
+        None => i128::from(workload.pools.pool(stay.pool).price.0) * stay.work(),
+        Some(rate) => rate.integral(stay.start, stay.end) * i128::from(stay.nodes),
+    }
+}
 
 /// Sums over trades and jobs that count, in micro-credits.
 #[derive(Debug, Default)]
@@ -37,10 +59,10 @@ impl Trading {
         let worth = promises.iter().any(|promise| promise.terms.value.is_some());
         sums.exists = worth || !run.trades.is_empty();
         let counts = |struck: &&Struck| counted.has(workload.jobs[struck.job].submit);
-        for Struck { trade, .. } in run.trades.iter().filter(counts) {
+        for Struck { job, trade, .. } in run.trades.iter().filter(counts) {
             sums.trades += 1;
             sums.prices += i128::from(trade.price.0);
-            sums.list_prices += i128::from(workload.pools.pool(trade.pool).price.0);
+            sums.list_prices += i128::from(list_price(workload, *job, trade).0);
         }
         let premiums = sums.settled(workload, run, counted);
         for promise in promises.iter().filter(|promise| counted.has(promise.at)) {
@@ -61,11 +83,12 @@ impl Trading {
             let Some(trade) = last[job].filter(|_| counted.has(workload.jobs[job].submit)) else {
                 continue;
             };
-            let list = i128::from(workload.pools.pool(trade.pool).price.0);
             for stay in stays::of_job(workload, run, job).filter(|stay| stay.pool == trade.pool) {
-                self.paid += i128::from(trade.price.0) * stay.work();
-                self.paid_at_list += list * stay.work();
-                *premium += (i128::from(trade.price.0) - list) * stay.work();
+                let paid = i128::from(trade.price.0) * stay.work();
+                let at_list = at_list_prices(workload, stay);
+                self.paid += paid;
+                self.paid_at_list += at_list;
+                *premium += paid - at_list;
             }
         }
         premiums

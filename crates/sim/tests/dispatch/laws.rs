@@ -37,6 +37,18 @@ proptest! {
         prop_assert_eq!(Run { passes: 0, ..run }, Run { passes: 0, ..plain });
     }
 
+    #[test]
+    fn the_same_where_prices_change_with_time(
+        pools in any_site(), rates in any_rates(), log in any_log(), outages in any_outages(),
+        knobs in any_knobs(), overrun in any_overrun(), settings in any_settings(),
+    ) {
+        let settings = ReplaySettings { semantics: Semantics::Textbook, ..settings };
+        let workload = workload(&priced(&pools, &rates), &log, overrun, outages);
+        let run = replay(&workload, settings, &mut Dispatch::new(knobs));
+        let plain = replay(&workload, settings, &mut Naive::new(knobs));
+        prop_assert_eq!(Run { passes: 0, ..run }, Run { passes: 0, ..plain });
+    }
+
     /// As printed, Demand/Supply stands on both sides; no job starts elsewhere or at another time.
     #[test]
     fn demand_over_supply_cancels(

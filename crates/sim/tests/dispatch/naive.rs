@@ -37,6 +37,8 @@ pub(crate) struct Naive {
     levels: Vec<i128>,
     /// By queue: wait and occupied processors, and when they were published.
     published: (Option<i64>, Vec<(i128, i128)>),
+    /// Jobs that could not pay a queue in any cycle to come when they came.
+    never: BTreeSet<(JobId, Queue)>,
 }
 
 impl Naive {
@@ -53,6 +55,7 @@ impl Naive {
             priced_out: BTreeMap::new(),
             levels: vec![],
             published: (None, vec![]),
+            never: BTreeSet::new(),
         }
     }
 }
@@ -68,6 +71,11 @@ struct Now<'a> {
 impl Now<'_> {
     fn pools(&self) -> &[Pool] {
         self.market.pools().as_slice()
+    }
+
+    /// Whether any price changes with time.
+    fn changing(&self) -> bool {
+        self.market.pools().rates().is_some()
     }
 
     /// In thousandths.
@@ -165,6 +173,7 @@ impl Naive {
     }
 
     fn join(&mut self, now: &mut Now<'_>, job: JobId) {
+        self.write_down_never(now, job);
         let queues = 0..now.pools().len();
         let demand = now.demand(job).clone();
         let fitting: Vec<Queue> = queues.filter(|queue| now.suits(job, *queue)).collect();
@@ -175,14 +184,7 @@ impl Naive {
             let widest = suiting.map(|pool| pool.nodes).max().unwrap_or(0);
             Reason::WiderThanQueues { needed: demand.processors, widest }
         } else if fitting.iter().all(|queue| !self.could_afford(now, job, *queue)) {
-            let cost = |queue: &Queue| self.lowest_price(now, *queue) * now.size(job, *queue);
-            let costs = fitting.iter().map(|queue| (cost(queue), self.max(now, job, *queue)));
-            let (cheapest, max) = costs.min().unwrap();
-            let (cheapest, max) = (Money(cheapest as i64), Money(max as i64));
-            match demand.terms().budget {
-                Some(budget) if budget < cheapest => Reason::BudgetShort { cheapest, budget },
-                _ => Reason::PricedOut { bid: max, ask: cheapest },
-            }
+            self.too_dear(now, job)
         } else {
             self.pending.insert(job);
             return;
@@ -246,10 +248,10 @@ impl Naive {
         }
     }
 
-    fn ask(&self, now: &Now<'_>, queue: Queue) -> i128 {
+    fn ask(&self, now: &Now<'_>, job: JobId, queue: Queue) -> i128 {
         let pool = &now.pools()[queue];
         let (wait, occupied) = self.known_load(now, queue);
-        let (price, nodes) = (self.price(now, queue), i128::from(pool.nodes));
+        let (price, nodes) = (self.price(now, job, queue), i128::from(pool.nodes));
         let factor = now.ask_factor(queue);
         match self.knobs.valuation {
             Valuation::Paper => factor * wait * price * occupied / (1_000 * nodes),
@@ -275,7 +277,7 @@ impl Naive {
     }
 
     fn gate_opens(&self, now: &Now<'_>, turn: Turn, queue: Queue) -> bool {
-        self.knobs.gate == Gate::Off || turn.bid >= self.ask(now, queue)
+        self.knobs.gate == Gate::Off || turn.bid >= self.ask(now, turn.job, queue)
     }
 
     /// The latest start that a cycle trades.
@@ -323,12 +325,12 @@ impl Naive {
         let by_value = self.trades_by_value();
         let trade = Trade {
             pool: PoolId(queue as u32),
-            price: Price(self.price(now, queue) as i64),
-            reserve: Price(self.price(now, queue) as i64),
+            price: Price(self.price(now, turn.job, queue) as i64),
+            reserve: Price(self.price(now, turn.job, queue) as i64),
             limit: None,
             expected: Time(at),
             bid: by_value.then_some(Money(turn.bid as i64)),
-            ask: by_value.then(|| Money(self.ask(now, queue) as i64)),
+            ask: by_value.then(|| Money(self.ask(now, turn.job, queue) as i64)),
             rank: turn.rank,
             passed: passed.collect(),
             passed_in_all: before.len() as u32,
@@ -339,7 +341,7 @@ impl Naive {
     }
 
     /// Queues in the order of their asks.
-    fn asks(&self, now: &Now<'_>, lots: &[i64]) -> Vec<Queue> {
+    fn asks(&self, now: &Now<'_>, job: JobId, lots: &[i64]) -> Vec<Queue> {
         let mut queues: Vec<Queue> = (0..now.pools().len()).collect();
         queues.sort_by_key(|&queue| {
             let tie = match self.knobs.ties {
@@ -347,10 +349,10 @@ impl Naive {
                 Ties::MostFree => {
                     self.known_load(now, queue).1 - i128::from(now.pools()[queue].nodes)
                 }
-                Ties::Cheapest => self.price(now, queue),
+                Ties::Cheapest => self.price(now, job, queue),
                 Ties::Random => i128::from(lots[queue]),
             };
-            (self.ask(now, queue), tie, queue)
+            (self.ask(now, job, queue), tie, queue)
         });
         queues
     }
@@ -385,7 +387,7 @@ impl Naive {
         match self.knobs.rule {
             DispatchRule::Auction | DispatchRule::Admission => {
                 let order = match self.knobs.rule {
-                    DispatchRule::Auction => self.asks(now, lots),
+                    DispatchRule::Auction => self.asks(now, turn.job, lots),
                     _ => by_id,
                 };
                 if let Some((place, at)) = self.first(now, turn, &order) {
@@ -408,7 +410,7 @@ impl Naive {
     fn pend(&mut self, now: &Now<'_>, turn: Turn) {
         let queues = (0..now.pools().len()).filter(|it| !self.gate_opens(now, turn, *it));
         let lowest = queues.filter(|it| self.slot(now, turn.job, *it).is_some());
-        if let Some(ask) = lowest.map(|it| self.ask(now, it)).min() {
+        if let Some(ask) = lowest.map(|it| self.ask(now, turn.job, it)).min() {
             self.priced_out.insert(turn.job, (turn.bid, ask));
         }
     }
@@ -482,9 +484,31 @@ impl Naive {
                 });
                 now.commands.push(Command::Refuse { job, reason });
                 self.pending.remove(&job);
+            } else if now.changing() && self.next_paid(now, job, now.at).is_none() {
+                let reason = self.too_dear(now, job);
+                now.commands.push(Command::Refuse { job, reason });
+                self.pending.remove(&job);
             }
         }
         self.priced_out.clear();
+    }
+
+    /// Where prices change, whether no job could do anything in this cycle: queues are empty, and none
+    /// can pay any, or is late.
+    fn may_skip(&self, now: &Now<'_>) -> bool {
+        let idle = |queue| now.running(queue).is_empty();
+        let helpless = |job: &JobId| {
+            let last = |queue: Queue| self.end(now, *job) - now.length(*job, queue);
+            let queues = (0..now.pools().len()).filter(|it| now.suits(*job, *it));
+            let queues = queues.filter(|it| self.could_afford(now, *job, *it));
+            let in_time = queues.map(last).max().unwrap() >= now.at;
+            let next = self.next_paid(now, *job, now.at);
+            in_time && next.is_some_and(|next| next > now.at)
+        };
+        now.changing()
+            && self.local.is_empty()
+            && (0..now.pools().len()).all(idle)
+            && self.pending.iter().all(helpless)
     }
 
     fn cycle(&mut self, now: &mut Now<'_>) {
@@ -508,7 +532,7 @@ impl Naive {
     }
 
     /// The first beginning of a cycle from `at` on.
-    fn boundary(&self, at: i64) -> i64 {
+    pub(crate) fn boundary(&self, at: i64) -> i64 {
         let first = self.first.unwrap();
         (at..).find(|it| (it - first) % self.knobs.cycle.0 == 0).unwrap()
     }
@@ -545,8 +569,10 @@ impl Policy for Naive {
             self.due = Some(self.boundary(from));
         }
         if self.due.is_some_and(|due| due <= now.at) {
-            self.cycle(&mut now);
-            self.last = Some(now.at);
+            if !self.may_skip(&now) {
+                self.cycle(&mut now);
+                self.last = Some(now.at);
+            }
             self.due = (!self.pending.is_empty()).then(|| self.boundary(now.at + 1));
             heads = queues.map(|queue| self.easy(&mut now, queue)).collect();
         }

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{Admission, Money, Pools, Price, Reason, Span, Terms, Time};
+use tradewind_model::{
+    Admission, Money, Pools, Price, Rates, Reason, Series, Span, Terms, Time, TimeMode,
+};
 use tradewind_sched::policy::dispatch::{
-    Clearing, Dispatch, DispatchRule, DispatchSettings, Dynamics, Fraction, Prices, Valuation, Wait,
+    Clearing, Dispatch, DispatchRule, DispatchSettings, Dynamics, Fraction, Prices, Slots, Ties,
+    Valuation, Wait,
 };
 use tradewind_sim::workload::{LogJob, Overrun};
-use tradewind_sim::{Estimate, ReplaySettings, Run};
+use tradewind_sim::{Estimate, ReplaySettings, Run, Semantics, Struck};
 
 use crate::worlds::*;
 
@@ -149,8 +152,174 @@ fn asks_per_unit_exclude_jobs_that_cannot_pay_even_an_idle_queue() {
     assert!(refused.len() == 2 && refused.iter().all(|reason| **reason == out));
 }
 
+/// A queue that costs a thousand until 100 and a tenth of it from then on, and one that costs 600.
+fn cheap_later() -> Arc<Pools> {
+    let series = Series::new(&[(Time(0), 1_000), (Time(100), 100)]).unwrap();
+    let rates = Rates::new(vec![Some(Arc::new(series))]);
+    priced(&site(vec![queue(1, 1_000, 0), queue(1, 1_000, 600)]), &rates)
+}
+
+#[test]
+fn a_queue_offers_the_mean_price_of_a_jobs_time() {
+    let trades = |run: i64, settings: DispatchSettings| {
+        let ran = play(&cheap_later(), &steady(1, 0, run), settings);
+        let trade = &ran.trades[0].trade;
+        (trade.pool.0, trade.price.0, ran.jobs[0].cost.0)
+    };
+    let rule = |rule| DispatchSettings { ties: Ties::Cheapest, ..DispatchSettings::of(rule) };
+    // Ninety seconds cost 1,000 each; 130, 100,000 and 3,000 in all; 300, 100,000 and 20,000.
+    assert_eq!(trades(90, rule(DispatchRule::Fcfs)), (0, 1_000, 90_000));
+    assert_eq!(trades(130, rule(DispatchRule::Fcfs)), (0, 793, 793 * 130), "rounded up");
+    // Idle queues ask nothing: the cheapest for this job comes first.
+    assert_eq!(trades(90, rule(DispatchRule::Auction)), (1, 600, 54_000));
+    assert_eq!(trades(130, rule(DispatchRule::Auction)), (1, 600, 78_000));
+    assert_eq!(trades(300, rule(DispatchRule::Auction)), (0, 400, 120_000));
+    // And per unit the ask is this price.
+    let unit = DispatchSettings { valuation: Valuation::Unit, ..rule(DispatchRule::Auction) };
+    assert_eq!(trades(300, unit), (0, 400, 120_000));
+}
+
+#[test]
+fn the_price_is_that_of_the_slot_and_stays() {
+    // The first job holds the queue until 80. The second is to begin then: 20 seconds at 1,000 and
+    // 20 at 100. The first ends at 50 instead, and the second begins then, at the price agreed.
+    let series = Series::new(&[(Time(0), 1_000), (Time(100), 100)]).unwrap();
+    let rates = Rates::new(vec![Some(Arc::new(series))]);
+    let pools = priced(&site(vec![queue(1, 1_000, 0)]), &rates);
+    let job = |number, run, requested| LogJob {
+        number,
+        submit: Some(Time(0)),
+        run: Some(Span(run)),
+        processors: Some(1),
+        requested: Some(Span(requested)),
+        user: 0,
+        terms: None,
+    };
+    let workload = workload(&pools, &[job(0, 50, 80), job(1, 40, 40)], Overrun::Kill, vec![]);
+    let knobs = DispatchSettings { slots: Slots::Packaged, ..DispatchSettings::fcfs() };
+    let run = replay(&workload, ReplaySettings::default(), &mut Dispatch::new(knobs));
+    let second = &run.trades[1].trade;
+    assert_eq!((second.expected, second.price), (Time(80), Price(550)));
+    assert_eq!((run.jobs[1].start, run.jobs[1].cost), (Time(50), Money(40 * 550)));
+}
+
+#[test]
+fn a_job_waits_for_the_hour_that_it_can_pay() {
+    // A day of a thousand seconds, of which the last tenth is cheap.
+    let series = Series::new(&[(Time(0), 1_000), (Time(900), 10)]).unwrap();
+    let rates = Rates::new(vec![Some(Arc::new(series.repeated(Span(1_000)).unwrap()))]);
+    let pools = priced(&site(vec![queue(4, 1_000, 0)]), &rates);
+    let start = |budget: i64, run, cycle| {
+        let terms = Terms { budget: Some(Money(budget)), ..Terms::NONE };
+        let log = [LogJob { terms: Some(Arc::new(terms)), ..steady(1, 0, run)[0].clone() }];
+        let knobs = DispatchSettings { cycle: Span(cycle), ..DispatchSettings::fcfs() };
+        let run = play(&pools, &log, knobs);
+        run.jobs[0].refused.as_deref().cloned().map_or(Ok(run.jobs[0].start.0), Err)
+    };
+    assert_eq!(start(100_000, 100, 10), Ok(0));
+    assert_eq!(start(1_000, 100, 10), Ok(900));
+    // With 9,900 credits more, ten of its seconds may be dear.
+    assert_eq!(start(10_900, 100, 10), Ok(890));
+    assert_eq!(start(1_000, 50, 10), Ok(900));
+    // Cycles of 400 never begin in the last tenth of a day, those of 300 do.
+    let short =
+        |cheapest| Err(Reason::BudgetShort { cheapest: Money(cheapest), budget: Money(1_000) });
+    assert_eq!(start(1_000, 100, 400), short(100_000));
+    assert_eq!(start(1_000, 100, 300), Ok(900));
+    assert_eq!(
+        start(999, 100, 10),
+        Err(Reason::BudgetShort { cheapest: Money(1_000), budget: Money(999) })
+    );
+}
+
+/// Cycles in which the only job could pay nothing are omitted: to wait for days is not to be stuck.
+#[test]
+fn a_job_waits_for_days() {
+    let cheap = 6 * 86_400;
+    let series = Series::new(&[(Time(0), 1_000), (Time(cheap), 10)]).unwrap();
+    let rates = Rates::new(vec![Some(Arc::new(series.repeated(Span(7 * 86_400)).unwrap()))]);
+    let pools = priced(&site(vec![queue(4, 1_000, 0)]), &rates);
+    let mut log = steady(1, 0, 100);
+    log[0].terms = Some(Arc::new(Terms { value: Some(Money(1_000)), ..Terms::NONE }));
+    for (rule, _) in DispatchRule::ALL {
+        for prices in [Prices::List, Prices::Dynamic] {
+            let knobs = DispatchSettings { prices, ..DispatchSettings::of(rule) };
+            let knobs = DispatchSettings { clearing: Clearing::K, ..knobs };
+            let run = play(&pools, &log, knobs);
+            assert_eq!(run.jobs[0].start, Time(cheap), "{rule:?} {prices:?}");
+            assert!(run.passes < 20, "{} passes", run.passes);
+        }
+    }
+}
+
+#[test]
+fn a_job_that_missed_the_last_hour_that_it_could_pay_is_refused() {
+    // Cheap until 100; the queue is held until then.
+    let series = Series::new(&[(Time(0), 10), (Time(100), 1_000)]).unwrap();
+    let rates = Rates::new(vec![Some(Arc::new(series))]);
+    let pools = priced(&site(vec![queue(1, 1_000, 0)]), &rates);
+    let terms = Terms { budget: Some(Money(1_000)), ..Terms::NONE };
+    let mut log = steady(2, 0, 100);
+    log[1].run = Some(Span(50));
+    log[1].terms = Some(Arc::new(terms));
+    let run = play(&pools, &log, DispatchSettings::fcfs());
+    // In the cycle of 50 it could still pay; in that of 60 ten of its seconds are dear.
+    let short = Reason::BudgetShort { cheapest: Money(10_400), budget: Money(1_000) };
+    assert_eq!((run.jobs[1].refused.as_deref(), run.jobs[1].end), (Some(&short), Time(60)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_flat_series_is_a_price(
+        pools in any_site(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
+        overrun in any_overrun(), settings in any_settings(),
+    ) {
+        let flat = |pool: &tradewind_model::Pool| {
+            let steps = [Time(0), Time(7), Time(50)].map(|at| (at, pool.price.0));
+            Some(Arc::new(Series::new(&steps).unwrap().repeated(Span(60)).unwrap()))
+        };
+        let rates = Rates::new(pools.as_slice().iter().map(flat).collect());
+        // With several passes in one second, a cycle may be spent on another of them than where no
+        // price changes: on the first, instead of the first that can change anything.
+        let settings = ReplaySettings { semantics: Semantics::Textbook, ..settings };
+        let of = |pools: &Arc<Pools>| {
+            let workload = workload(pools, &log, overrun, outages.clone());
+            let run = replay(&workload, settings, &mut Dispatch::new(knobs));
+            // Empty grids need no cycle before a price falls.
+            Run { passes: 0, ..run }
+        };
+        prop_assert_eq!(of(&pools), of(&priced(&pools, &rates)));
+    }
+
+    /// The integral over the expected time, second by second, over its length, rounded up.
+    #[test]
+    fn every_trade_is_at_the_mean_price_of_its_time(
+        pools in any_site(), rates in any_rates(), log in any_log(), outages in any_outages(),
+        knobs in any_knobs(), overrun in any_overrun(),
+    ) {
+        let pools = priced(&pools, &rates);
+        let workload = workload(&pools, &log, overrun, outages);
+        let run = replay(&workload, ReplaySettings::default(), &mut Dispatch::new(knobs));
+        for Struck { job, trade, .. } in &run.trades {
+            let length = workload.jobs[*job].requested;
+            let length = pools.pool(trade.pool).length_in(TimeMode::WORK, length).0;
+            let seconds = trade.expected.0..trade.expected.0 + length;
+            let sum: i64 = seconds.map(|at| pools.price_at(trade.pool, Time(at)).0).sum();
+            let mean = sum / length + i64::from(sum % length > 0);
+            match knobs.prices {
+                Prices::List => prop_assert_eq!(trade.reserve, Price(mean)),
+                Prices::Dynamic => {
+                    let Dynamics { floor, ceiling, .. } = knobs.dynamics;
+                    let at = |thousandths: u32| mean * i64::from(thousandths) / 1_000;
+                    prop_assert!(trade.reserve.0 >= at(floor));
+                    prop_assert!(trade.reserve.0 <= at(ceiling.max(floor)));
+                }
+            }
+            prop_assert!(trade.price >= trade.reserve);
+        }
+    }
 
     #[test]
     fn no_job_pays_more_than_it_is_worth_and_no_owner_gets_less_than_wanted(

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Money, Outage, Performance, Pool, PoolId, Pools, Price, Ratio,
-    Site, SiteId, Span, Terms, Time, Times,
+    Admission, Attributes, Cause, Money, Outage, Performance, Pool, PoolId, Pools, Price, Rates,
+    Ratio, Series, Site, SiteId, Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::dispatch::{
@@ -59,6 +59,29 @@ pub(crate) fn any_site() -> impl Strategy<Value = Arc<Pools>> {
         let factors = factors.into_iter().filter_map(Ratio::from_thousandths).collect();
         Arc::new(Pools::clone(&site(queues)).with_ask_factors(factors))
     })
+}
+
+/// Prices of such queues over time, some of which change.
+pub(crate) fn any_rates() -> impl Strategy<Value = Rates> {
+    let steps = prop::collection::btree_map(-20i64..90, 0i64..8, 1..5);
+    let one = (steps, prop::option::weighted(0.7, 60i64..100)).prop_filter_map(
+        "steps beyond the period",
+        |(steps, period)| {
+            let steps: Vec<_> = steps.into_iter().map(|(at, price)| (Time(at), price)).collect();
+            let series = Series::new(&steps).ok()?;
+            let series = match period {
+                Some(period) => series.repeated(Span(period)).ok()?,
+                None => series,
+            };
+            Some(Arc::new(series))
+        },
+    );
+    prop::collection::vec(prop::option::weighted(0.8, one), 4).prop_map(Rates::new)
+}
+
+/// The same queues with these prices.
+pub(crate) fn priced(pools: &Arc<Pools>, rates: &Rates) -> Arc<Pools> {
+    Arc::new(Pools::clone(pools).with_rates(rates.clone()))
 }
 
 /// Amounts are small, so that bids and asks meet, and are rounded.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Money, Place, PoolId, Pools, Price, Rates, Reason, Series, SiteId, Span, Terms, Time,
+    Attribute, Money, Place, Pool, PoolId, Pools, Price, Rates, Reason, Series, SiteId, Span,
+    Terms, Time,
 };
 use tradewind_sched::negotiation::{self, Choose, Kind};
 use tradewind_sched::policy::backfill::Depth;
@@ -89,6 +90,52 @@ fn volunteers_are_chosen_by_slowdown_network_use_and_free_processors() {
     let wider = [(4, 1_000, 0), (8, 1_000, 0), (9, 1_000, 0)];
     assert_eq!(goes_to(&wider, &two, 1, Choose::Load), 1);
     assert_eq!(goes_to(&wider, &two, 1, Choose::Free), 2);
+}
+
+/// Memory of each node of the sites, in KiB.
+fn with_memory(sites: &[(u32, u32, i64)], memory: &[i64]) -> Arc<Pools> {
+    let plain = pools(sites);
+    let of = |(pool, kib): (&Pool, &i64)| {
+        let memory = (Pool::MEMORY.to_owned(), Attribute::Number(kib * 1_000));
+        Pool { attributes: [memory].into_iter().collect(), ..pool.clone() }
+    };
+    let all = plain.as_slice().iter().zip(memory).map(of).collect();
+    Arc::new(Pools::new(plain.sites().to_vec(), all).unwrap())
+}
+
+#[test]
+fn volunteers_are_chosen_by_the_memory_of_their_free_nodes() {
+    // Site 1 has eight nodes free, and site 2 three of nine.
+    let sites = [(4, 1_000, 0), (8, 1_000, 0), (9, 1_000, 0)];
+    let jobs = [(0, 0, 900, 4, 900), (2, 0, 900, 6, 900), (0, 10, 90, 2, 90)];
+    let place = |memory: [i64; 3], needs: Option<i64>, choose| {
+        let mut workload = workload(&with_memory(&sites, &memory), &jobs);
+        let wanted = needs.map(|kib| (Pool::MEMORY.to_owned(), Attribute::Number(kib * 1_000)));
+        let terms = Terms {
+            home: Some(SiteId(0)),
+            attributes: wanted.into_iter().collect(),
+            ..Terms::NONE
+        };
+        workload.jobs[2].terms = Some(Arc::new(terms));
+        let knobs = negotiation::NegotiationSettings { choose, ..Default::default() };
+        let settings = NetworkSettings { negotiation: Some(knobs), ..NetworkSettings::default() };
+        let (ran, _) = live(&workload, settings, EASY).unwrap();
+        match ran.jobs[2].place {
+            Place::Pool(PoolId(pool)) if ran.jobs[2].refused.is_none() => Some(pool),
+            _ => None,
+        }
+    };
+    // Free: 8 · 100 KiB and 3 · 266 or 267 KiB. In all there is more at site 2 each time.
+    assert_eq!(place([9, 100, 266], None, Choose::Memory), Some(1));
+    assert_eq!(place([9, 100, 267], None, Choose::Memory), Some(2));
+    assert_eq!(place([9, 100, 267], None, Choose::Free), Some(1));
+    // A task needs a node that has its memory, wherever it would rather go.
+    assert_eq!(place([9, 100, 266], Some(100), Choose::Memory), Some(1));
+    assert_eq!(place([9, 100, 266], Some(101), Choose::Memory), Some(2));
+    assert_eq!(place([9, 100, 266], Some(266), Choose::Load), Some(2));
+    assert_eq!(place([9, 100, 266], Some(267), Choose::Memory), None);
+    // Home has it, and is full.
+    assert_eq!(place([300, 100, 266], Some(267), Choose::Memory), Some(0));
 }
 
 /// Home costs 3 until 40 s, then 9; the other site 4 until 60 s, then 5.

@@ -129,14 +129,14 @@ struct Axes {
     /// By which fields of the log jobs keep to pools of the grid with that attribute.
     #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = word::<LogField>(), requires = "grid", conflicts_with = "model", help_heading = WORKLOAD)]
     keep_to: Vec<LogField>,
-    /// Which memory of the log's jobs is counted, on shared nodes [default: ignore].
-    #[arg(long, value_name = "HOW", value_parser = word::<MemoryField>(), conflicts_with_all = ["grid", "model", "outages"], help_heading = MACHINE)]
+    /// Which memory of the log's jobs is counted, on shared nodes or in a grid [default: ignore].
+    #[arg(long, value_name = "HOW", value_parser = word::<MemoryField>(), conflicts_with_all = ["model", "outages"], help_heading = MACHINE)]
     memory: Option<MemoryField>,
     /// Processors of each shared node, with `--memory`.
-    #[arg(long, value_name = "N", value_parser = processors, requires = "memory", help_heading = MACHINE)]
+    #[arg(long, value_name = "N", value_parser = processors, requires = "memory", conflicts_with = "grid", help_heading = MACHINE)]
     node_processors: Option<u32>,
     /// Memory of each shared node, with `--memory`: `512M`, `1G`, `1.5T`.
-    #[arg(long, value_name = "SIZE", requires = "memory", help_heading = MACHINE)]
+    #[arg(long, value_name = "SIZE", requires = "memory", conflicts_with = "grid", help_heading = MACHINE)]
     node_memory: Option<MemorySize>,
     /// Give jobs other shapes, by a law of speed-ups: `downey[a=0.5..4,sigma=0..2,reach=4]`.
     #[arg(long, value_name = "LAW", help_heading = WORKLOAD)]

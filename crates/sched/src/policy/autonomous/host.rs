@@ -1,11 +1,11 @@
 //! A site as its negotiator sees it.
 
-use tradewind_model::{Demand, JobId, Money, Pool, PoolId, Pools, Price, Share, Span, Time};
+use tradewind_model::{Demand, JobId, Money, Pool, PoolId, Pools, Span, Time};
 
 use super::Transport;
 use super::home::suits;
 use super::recent::RecentSlowdowns;
-use crate::negotiation::{Host, Parcel, Peer, Pledged, SiteStatus, StartQuote};
+use crate::negotiation::{Host, Parcel, Peer, Pledged, SiteMemory, SiteStatus, StartQuote};
 use crate::policy::local::{LocalScheduler, Origin, SiteJob};
 
 /// A site's scheduler and its pool: what it can promise, to any negotiator.
@@ -45,7 +45,7 @@ impl<'a> SiteView<'a> {
 
     fn quoted(&self, demand: &Demand, start: Time, pledged: Pledged) -> StartQuote {
         let length = self.pool().length_of(demand);
-        let price = self.price(demand.processors, start, length);
+        let price = self.pools.mean_price(self.id, start, length);
         let cost: Money = price.of(demand.processors, length);
         let load = self.local.load();
         let [first, second] = load.backfill;
@@ -53,21 +53,18 @@ impl<'a> SiteView<'a> {
             free: load.free,
             network_mb: pledged.data_mb,
             slowdown: recent.mean(),
+            memory: self.memory(load.free),
         });
         let load = first.saturating_add(second);
         StartQuote { start, price, cost, load, status }
     }
 
-    /// Per processor and second: where it changes with time, the mean over the job's expected time,
-    /// rounded up.
-    fn price(&self, processors: u32, start: Time, length: Span) -> Price {
-        if self.pools.rate(self.id).is_none() {
-            return self.pool().price;
-        }
-        let share = Share { pool: self.id, nodes: processors };
-        let whole = i128::from(self.pools.cost(share, start, length).0);
-        let seconds = (i128::from(processors) * i128::from(length.0)).max(1);
-        Price(i64::try_from((whole + seconds - 1) / seconds).unwrap_or(i64::MAX))
+    /// Of nodes that `free` tasks could have now, and of all.
+    fn memory(&self, free: u32) -> SiteMemory {
+        let pool = self.pool();
+        let each = pool.node_memory().unwrap_or(0);
+        let of = |nodes: u32| each.saturating_mul(u64::from(nodes));
+        SiteMemory { free_kib: of(free), total_kib: of(pool.nodes) }
     }
 
     /// What it could do for another's job. As if the job and all that is pledged were one job, as

@@ -5,6 +5,9 @@
 //! above the bid. After a trade the queue asks again and takes its new place. Exact with respect to
 //! this rule: within a cycle queues only fill up, so a job that found nothing finds nothing after
 //! later trades either, and what one job did not get is not searched for by a larger one.
+//!
+//! Where prices change with time, queues ask each job for itself, and the list is made for every bid:
+//! O(q log q) and, where slots are packaged, a search of each queue's plan.
 
 use tradewind_model::random;
 
@@ -31,9 +34,13 @@ impl Asks {
     /// Of all queues. O(q log q).
     pub(super) fn new(round: &Round<'_>) -> Asks {
         let mut asks = Asks { list: Vec::new(), lots: lots(round) };
-        asks.list = (0..round.queues.len()).map(|queue| asks.of(round, queue)).collect();
-        asks.list.sort_unstable();
+        asks.ask_all(round);
         asks
+    }
+
+    fn ask_all(&mut self, round: &Round<'_>) {
+        self.list = (0..round.queues.len()).map(|queue| self.of(round, queue)).collect();
+        self.list.sort_unstable();
     }
 
     fn of(&self, round: &Round<'_>, queue: usize) -> Ask {
@@ -56,6 +63,9 @@ impl Asks {
 
     /// A job's turn.
     pub(super) fn bid(&mut self, round: &mut Round<'_>, turn: &JobTurn<'_>) -> Fate {
+        if round.offer(turn.waiting) {
+            self.ask_all(round);
+        }
         for place in 0..self.list.len() {
             let queue = self.list[place].queue;
             if !round.gate_opens(turn.bid, queue) {

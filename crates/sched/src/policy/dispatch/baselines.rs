@@ -7,6 +7,7 @@ use super::settings::ShareOf;
 
 /// The queue where the job's slot begins earliest, then the first of them.
 pub(super) fn earliest(round: &mut Round<'_>, turn: &JobTurn<'_>) -> Fate {
+    round.offer(turn.waiting);
     let mut best: Option<(usize, Time)> = None;
     let mut until = round.until;
     for queue in 0..round.queues.len() {
@@ -35,6 +36,7 @@ pub(super) fn first(round: &mut Round<'_>, turn: &JobTurn<'_>) -> Fate {
 }
 
 fn first_by(round: &mut Round<'_>, turn: &JobTurn<'_>) -> Option<(usize, Time)> {
+    round.offer(turn.waiting);
     let until = round.until;
     for queue in 0..round.queues.len() {
         if round.gate_opens(turn.bid, queue)
@@ -74,6 +76,7 @@ pub(super) fn fair_shares(round: &mut Round<'_>, turns: &[JobTurn<'_>]) -> Vec<F
     }
     for (turn, fate) in turns.iter().zip(&mut fates) {
         if *fate != Fate::Traded && shares.suffice(turn) {
+            round.offer(turn.waiting);
             *fate = round.pend(turn);
         }
     }

@@ -2,7 +2,9 @@
 
 use tradewind_model::{Span, Time};
 
-/// Cycles begin at the first submission and at whole multiples of their length after it, at most
+use super::to_come::CycleStarts;
+
+/// CycleStarts begin at the first submission and at whole multiples of their length after it, at most
 /// one at any moment. Those that could change nothing are left out.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
@@ -33,12 +35,18 @@ impl Clock {
         first + Span(((now - first).0.div_euclid(self.cycle.0) + 1) * self.cycle.0)
     }
 
-    /// A cycle is wanted at `at` or as soon as possible after it.
-    pub(super) fn want(&mut self, at: Time) {
-        let next = match self.last {
+    /// The cycles that may begin at `at` or later.
+    pub(super) fn from(&self, at: Time) -> CycleStarts {
+        let first = match self.last {
             Some(last) if last >= at => self.after(last),
             _ => self.after(at - Span(1)),
         };
+        CycleStarts { first, every: self.cycle }
+    }
+
+    /// A cycle is wanted at `at` or as soon as possible after it.
+    pub(super) fn want(&mut self, at: Time) {
+        let next = self.from(at).first;
         self.due = Some(self.due.map_or(next, |due| due.min(next)));
     }
 

@@ -39,6 +39,7 @@ mod published;
 mod queue;
 mod round;
 mod settings;
+mod to_come;
 mod unit;
 mod valuation;
 mod waiting;
@@ -60,6 +61,7 @@ pub use settings::{
     Deadline, DemandSupply, DispatchRule, DispatchSettings, Gate, QueueDiscipline, ShareOf, Slots,
     Ties, Wait,
 };
+use to_come::{CycleStarts, ToCome};
 pub use unit::Valuation;
 use valuation::Factor;
 use waiting::UnassignedJob;
@@ -213,7 +215,7 @@ impl Dispatch {
         commands: &mut Vec<Command>,
     ) {
         let Some(demand) = market.demand(job).filter(|_| market.waits(job)) else { return };
-        match UnassignedJob::new(market.pools(), &self.settings, job, demand, since) {
+        match UnassignedJob::new(&self.to_come(market), (job, demand), since) {
             Ok(waiting) => self.take_in(waiting),
             Err(_) if comes == Comes::Again && self.may_hope(market, demand) => {
                 self.dear.insert(job, since);
@@ -247,14 +249,24 @@ impl Dispatch {
     ///
     /// Where bids are not compared with asks, prices stand still, loads are those of the moment and
     /// only the present moment is traded, a job that found no slot finds none until something
-    /// happens in a queue, however long that takes.
-    fn want_cycle(&mut self, now: Time) {
+    /// happens in a queue, however long that takes. Where prices change with time and queues are empty,
+    /// none finds one before it can pay.
+    fn want_cycle(&mut self, market: &Market) {
+        let now = market.now();
         let DispatchSettings { slots, rule, gate, prices, publish, .. } = self.settings;
         let immediate = slots == Slots::Immediate || rule == DispatchRule::FairShare;
         let steady = immediate && gate == Gate::Off && prices == Prices::List && publish.is_none();
+        let changing = self.board.as_ref().is_some_and(Board::changes_with_time);
+        let idle = changing && self.queues.iter().all(DispatchQueue::idle);
         if self.waiting.is_empty() {
             self.clock.rest();
-        } else if self.changed || !steady {
+        } else if idle {
+            let pools = market.pools();
+            let to_come = ToCome { pools, settings: &self.settings, cycles: self.clock.from(now) };
+            let next = self.waiting.iter_mut().map(|waiting| waiting.next_chance(&to_come)).min();
+            self.clock.rest();
+            next.into_iter().for_each(|next| self.clock.want(next.max(now)));
+        } else if self.changed || changing || !steady {
             self.clock.want(now);
         } else if self.clock.due().is_none() {
             let last = self.waiting.iter().map(UnassignedJob::last).min();
@@ -264,27 +276,42 @@ impl Dispatch {
         }
     }
 
+    /// What queues will want in this cycle, or the next one if none begins now, and later.
+    fn to_come<'a>(&'a self, market: &'a Market) -> ToCome<'a> {
+        let (pools, settings) = (market.pools(), &self.settings);
+        ToCome { pools, settings, cycles: self.clock.from(market.now()) }
+    }
+
+    /// Refuses jobs that no cycle from this one on can help.
+    fn refuse_hopeless(&mut self, market: &Market, commands: &mut Vec<Command>) {
+        let now = market.now();
+        let changing = market.pools().rates().is_some();
+        let cycles = CycleStarts { first: now, ..self.clock.from(now) };
+        let to_come = ToCome { pools: market.pools(), settings: &self.settings, cycles };
+        self.waiting.retain_mut(|waiting| {
+            let demand = market.demand(waiting.job).filter(|_| changing);
+            let late = waiting.hopeless(now);
+            let reason = late.or_else(|| waiting.unpaid(&to_come, demand?));
+            let (job, keeps) = (waiting.job, reason.is_none());
+            commands.extend(reason.map(|reason| Command::Refuse { job, reason }));
+            keeps
+        });
+    }
+
     /// A cycle: refuses the hopeless, and lets the rule trade.
     fn trade(&mut self, market: &Market, commands: &mut Vec<Command>) {
         let now = market.now();
         let before = self.waiting.len();
-        self.waiting.retain(|waiting| match waiting.hopeless(now) {
-            Some(reason) => {
-                commands.push(Command::Refuse { job: waiting.job, reason });
-                false
-            }
-            None => true,
-        });
+        self.refuse_hopeless(market, commands);
         let waiting = std::mem::take(&mut self.waiting);
         let next = self.clock.after(now);
         let first_trade = commands.len();
         let Some(board) = &mut self.board else { return };
         self.queues.iter_mut().for_each(|queue| queue.make_plan(now));
         board.follow(&self.queues, &waiting, now);
-        let prices = board.posted();
         let loads = self.published.in_cycle(&self.settings, &self.queues, now);
         let factor = factor(&self.settings, &waiting, &self.queues);
-        let queues = (&mut self.queues[..], prices, loads);
+        let queues = (&mut self.queues[..], &*board, loads);
         let mut round = Round::new(&self.settings, market, queues, (next, factor), commands);
         let turns = turns(&waiting, &round);
         let fates = match self.settings.rule {
@@ -389,11 +416,11 @@ impl Policy for Dispatch {
         }
         self.give_up(market, commands);
         self.start(now, commands);
-        self.want_cycle(now);
+        self.want_cycle(market);
         if self.clock.begins(now) {
             self.trade(market, commands);
             self.start(now, commands);
-            self.want_cycle(now);
+            self.want_cycle(market);
         }
         let later = self.later.first().map(|(at, _)| *at);
         let reserved = self.queues.iter().filter_map(DispatchQueue::reserved).min();
@@ -408,5 +435,9 @@ impl Policy for Dispatch {
 
     fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {
         self.resumed = true;
+    }
+
+    fn trades_at_list(&self) -> bool {
+        self.settings.prices == Prices::List
     }
 }

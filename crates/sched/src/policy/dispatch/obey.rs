@@ -77,7 +77,7 @@ impl Dispatch {
         let all: Vec<_> = all.chain(std::mem::take(&mut self.dear)).collect();
         for (job, since) in all {
             let Some(demand) = market.demand(job) else { continue };
-            match UnassignedJob::new(market.pools(), &self.settings, job, demand, since) {
+            match UnassignedJob::new(&self.to_come(market), (job, demand), since) {
                 Ok(waiting) => self.take_in(waiting),
                 Err(_) => drop(self.dear.insert(job, since)),
             }
@@ -85,8 +85,12 @@ impl Dispatch {
         self.changed = true;
     }
 
-    /// Whether some queue would take the job at another price.
+    /// Whether some queue would take the job at another price. Prices that change with time are known
+    /// for all times to come.
     pub(super) fn may_hope(&self, market: &Market, demand: &Demand) -> bool {
+        if market.pools().rates().is_some() {
+            return false;
+        }
         let (any, needed) = (inbox::without_limits(demand), demand.processors);
         let worth = !self.settings.by_value() || price::value(demand.terms()).is_some();
         worth && market.pools().iter().any(|(_, pool)| pool.nodes >= needed && pool.suits(&any))

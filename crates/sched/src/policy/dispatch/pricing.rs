@@ -1,6 +1,8 @@
 //! Posted prices: the owners' lists, or what demand makes of them.
 
-use tradewind_model::{Pool, Pools, Price, Ratio, Span, Time};
+use std::sync::Arc;
+
+use tradewind_model::{Pools, Price, Rates, Ratio, Span, Time};
 
 use super::price;
 use super::queue::DispatchQueue;
@@ -78,8 +80,10 @@ pub(super) struct Board {
     factors: Vec<Ratio>,
     /// By queue, in millionths of the list price.
     levels: Vec<i64>,
-    /// Posted prices, by queue.
+    /// Posted prices, by queue. Of one whose price changes with time: of its lowest.
     posted: Vec<Price>,
+    /// Prices that change with time.
+    rates: Option<Arc<Rates>>,
     /// The last cycle.
     last: Option<Time>,
 }
@@ -95,12 +99,25 @@ impl Board {
         });
         let levels = vec![level; list.len()];
         let posted = list.iter().map(|list| scaled(*list, level)).collect();
-        Board { dynamics, cycle, list, factors, levels, posted, last: None }
+        let rates = pools.rates().cloned();
+        Board { dynamics, cycle, list, factors, levels, posted, rates, last: None }
+    }
+
+    /// Whether any price changes with time.
+    pub(super) fn changes_with_time(&self) -> bool {
+        self.rates.is_some()
     }
 
     /// Posted prices, by queue.
     pub(super) fn posted(&self) -> &[Price] {
         &self.posted
+    }
+
+    /// What the queue wants per node and second of a job that starts there at `start`: what it has
+    /// posted, or what demand makes of the mean price of the job's time.
+    pub(super) fn price(&self, at: usize, start: Time, length: Span) -> Price {
+        let rate = self.rates.as_ref().and_then(|rates| rates.get(at));
+        rate.map_or(self.posted[at], |rate| scaled(rate.mean_price(start, length), self.levels[at]))
     }
 
     /// A cycle begins at `now`, and plans are up to date. Nothing where prices are lists, else
@@ -153,7 +170,7 @@ impl Board {
             open.extend((0..queues.len()).filter_map(|at| {
                 let (latest, length) = job.in_queue(at)?;
                 let limit = job.limit(length, self.factors[at]);
-                (latest >= now && limit >= self.posted[at]).then_some((at, length))
+                (latest >= now && limit >= self.price(at, now, length)).then_some((at, length))
             }));
             let nodes: i128 = open.iter().map(|(at, _)| i128::from(queues[*at].nodes())).sum();
             for (at, length) in &open {
@@ -173,14 +190,15 @@ fn scaled(list: Price, level: i64) -> Price {
     Price(i64::try_from(price).unwrap_or(i64::MAX))
 }
 
-/// The lowest price that the queue will ever want.
-pub(super) fn lowest(pool: &Pool, dynamics: Option<Dynamics>) -> Price {
-    let list = price::list(pool);
+/// The lowest price that demand makes of this list price.
+pub(super) fn lowest(list: Price, dynamics: Option<Dynamics>) -> Price {
     dynamics.map_or(list, |dynamics| scaled(list, dynamics.bounds().0))
 }
 
 #[cfg(test)]
 mod tests {
+    use tradewind_model::Pool;
+
     use super::*;
 
     #[test]
@@ -200,8 +218,8 @@ mod tests {
     fn list_prices_are_kept_within_bounds() {
         let pool = Pool { price: Price(1_001), ..Pools::cluster(1).as_slice()[0].clone() };
         let dynamics = |floor, ceiling| Dynamics { floor, ceiling, ..Dynamics::STANDARD };
-        assert_eq!(lowest(&pool, None), Price(1_001));
-        assert_eq!(lowest(&pool, Some(dynamics(500, 2_000))), Price(500));
+        assert_eq!(lowest(pool.price, None), Price(1_001));
+        assert_eq!(lowest(pool.price, Some(dynamics(500, 2_000))), Price(500));
         let pools = Pools::new(vec![tradewind_model::Site { name: "s".to_owned() }], vec![pool]);
         let pools = pools.unwrap();
         let first = |dynamics| Board::new(&pools, dynamics, Span(10)).posted()[0];

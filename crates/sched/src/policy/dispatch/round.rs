@@ -8,7 +8,7 @@ use tradewind_model::{
 
 use super::clearing::{self, Clearing, Range};
 use super::known::KnownBounds;
-use super::pricing::Prices;
+use super::pricing::{Board, Prices};
 use super::published::QueueLoad;
 use super::queue::{DispatchQueue, Task};
 use super::settings::{DispatchRule, DispatchSettings, Gate, Slots};
@@ -49,8 +49,9 @@ pub(super) struct Round<'a> {
     pub(super) settings: &'a DispatchSettings,
     market: &'a Market,
     pub(super) queues: &'a mut [DispatchQueue],
-    /// By queue: what it wants per node and second.
-    prices: &'a [Price],
+    board: &'a Board,
+    /// By queue: what it wants per node and second, of the job whose turn it is.
+    prices: Vec<Price>,
     /// By queue: the loads in asks, if they are not those of the moment.
     published: Option<&'a [QueueLoad]>,
     pub(super) now: Time,
@@ -75,11 +76,7 @@ impl<'a> Round<'a> {
     pub(super) fn new(
         settings: &'a DispatchSettings,
         market: &'a Market,
-        (queues, prices, published): (
-            &'a mut [DispatchQueue],
-            &'a [Price],
-            Option<&'a [QueueLoad]>,
-        ),
+        (queues, board, published): (&'a mut [DispatchQueue], &'a Board, Option<&'a [QueueLoad]>),
         (next, factor): (Time, Factor),
         commands: &'a mut Vec<Command>,
     ) -> Round<'a> {
@@ -93,7 +90,8 @@ impl<'a> Round<'a> {
             settings,
             market,
             queues,
-            prices,
+            board,
+            prices: board.posted().to_vec(),
             published,
             now,
             until,
@@ -108,6 +106,24 @@ impl<'a> Round<'a> {
             (0..round.queues.len()).for_each(|queue| round.ask_anew(queue));
         }
         round
+    }
+
+    /// It is this job's turn. Where prices change with time, queues want of it what they want on the
+    /// mean of its time there, from its earliest start by the plan on; from now on if it has none, or
+    /// only the present moment is traded. And they ask accordingly. Whether that is so.
+    pub(super) fn offer(&mut self, waiting: &UnassignedJob) -> bool {
+        let demand = self.market.demand(waiting.job).filter(|_| self.board.changes_with_time());
+        let Some(demand) = demand else { return false };
+        for at in 0..self.queues.len() {
+            let length = self.market.pools().as_slice()[at].length_of(demand).max(Span(1));
+            let planned = || self.queues[at].earliest(waiting.processors, length);
+            let start = Some(self.until).filter(|until| *until > self.now).and_then(|_| planned());
+            self.prices[at] = self.board.price(at, start.unwrap_or(self.now), length);
+            if self.trades_by_value() {
+                self.ask_anew(at);
+            }
+        }
+        true
     }
 
     /// Whether bids and asks are made.
@@ -125,16 +141,16 @@ impl<'a> Round<'a> {
         self.asks[queue]
     }
 
-    /// What the queue wants per node and second.
+    /// What the queue wants per node and second, of the job whose turn it is.
     pub(super) fn price(&self, queue: usize) -> Price {
         self.prices[queue]
     }
 
-    /// Whether the job can pay what the queue wants now. Where that never changes, it was known
+    /// Whether the job can pay what the queue wants of it. Where that never changes, it was known
     /// from the beginning.
     fn affords(&self, waiting: &UnassignedJob, at: usize, length: Span) -> bool {
-        self.settings.prices == Prices::List
-            || waiting.limit(length, self.ask_factor(at)) >= self.prices[at]
+        let stands = self.settings.prices == Prices::List && !self.board.changes_with_time();
+        stands || waiting.limit(length, self.ask_factor(at)) >= self.prices[at]
     }
 
     /// O_k of the queue.

@@ -1,13 +1,11 @@
 //! A job that waits to be handed to a queue.
 
-use tradewind_model::{
-    Demand, JobId, Money, Pool, PoolId, Pools, Price, Ratio, Reason, Span, Time,
-};
+use tradewind_model::{Demand, JobId, Money, Pool, PoolId, Price, Ratio, Reason, Span, Time};
 
 use super::clearing::Purse;
 use super::price;
-use super::pricing;
 use super::settings::{Deadline, DispatchSettings};
+use super::to_come::ToCome;
 use super::unit::{self, Valuation};
 use super::valuation::{self, BidFactor};
 
@@ -32,6 +30,9 @@ pub(super) struct UnassignedJob {
     latest: Box<[Time]>,
     /// The latest of these.
     last: Time,
+    /// Where prices change with time: the next cycle in which it could pay some queue if that were
+    /// empty.
+    pays_at: Time,
     /// Its bid and the lowest ask of queues from which the gate alone kept it in its last cycle.
     pub(super) priced_out: Option<(i128, i128)>,
 }
@@ -45,12 +46,11 @@ impl UnassignedJob {
     /// # Errors
     /// Why it can never run.
     pub(super) fn new(
-        pools: &Pools,
-        settings: &DispatchSettings,
-        job: JobId,
-        demand: &Demand,
+        to_come: &ToCome<'_>,
+        (job, demand): (JobId, &Demand),
         since: Time,
     ) -> Result<UnassignedJob, Reason> {
+        let ToCome { pools, settings, .. } = *to_come;
         let terms = demand.terms();
         let value = match settings.by_value() {
             true => price::value(terms).ok_or(Reason::NoValue)?,
@@ -61,16 +61,19 @@ impl UnassignedJob {
             Deadline::Ignore => Time::INFINITY,
         };
         let purse = Purse::of(terms, settings);
+        let mut pays_at = Time::INFINITY;
         let latest = |(id, pool): (PoolId, &Pool)| {
             latest(pool, demand, end, |length| {
                 let limit = purse.limit(demand.processors, length, pools.ask_factor(id));
-                limit >= pricing::lowest(pool, settings.dynamics())
+                let first = to_come.first_paid(id, length, limit);
+                pays_at = pays_at.min(first.unwrap_or(Time::INFINITY));
+                first.is_some()
             })
         };
         let latest: Box<[Time]> = pools.iter().map(latest).collect();
         let last = latest.iter().copied().max().unwrap_or(NEVER);
         if last == NEVER {
-            return Err(nowhere(pools, settings, demand));
+            return Err(nowhere(to_come, demand));
         }
         let Demand { processors, estimate, .. } = *demand;
         let (deadline, priced_out) = (terms.deadline, None);
@@ -86,6 +89,7 @@ impl UnassignedJob {
             end,
             latest,
             last,
+            pays_at,
             priced_out,
         })
     }
@@ -106,6 +110,31 @@ impl UnassignedJob {
     /// rounded down.
     pub(super) fn limit(&self, length: Span, ask: Ratio) -> Price {
         self.purse.limit(self.processors, length, ask)
+    }
+
+    /// The first cycle that could do something about it if queues were empty: it can pay one, or is to
+    /// be refused.
+    pub(super) fn next_chance(&mut self, to_come: &ToCome<'_>) -> Time {
+        let pays = self.pays_again(to_come).unwrap_or(to_come.cycles.first);
+        pays.min(Time(self.last.0.saturating_add(1)))
+    }
+
+    /// Why no cycle helps it any more, if that is because it can pay in none.
+    pub(super) fn unpaid(&mut self, to_come: &ToCome<'_>, demand: &Demand) -> Option<Reason> {
+        self.pays_again(to_come).is_none().then(|| nowhere(to_come, demand))
+    }
+
+    /// The first cycle in which it can pay an empty queue.
+    fn pays_again(&mut self, to_come: &ToCome<'_>) -> Option<Time> {
+        if self.pays_at < to_come.cycles.first {
+            let next = |(id, _): (PoolId, &Pool)| {
+                let (_, length) = self.in_queue(id.index())?;
+                let limit = self.limit(length, to_come.pools.ask_factor(id));
+                to_come.first_paid(id, length, limit)
+            };
+            self.pays_at = to_come.pools.iter().filter_map(next).min()?;
+        }
+        Some(self.pays_at)
     }
 
     /// Whether it begins in time if it begins at `at`, in one queue at least.
@@ -138,7 +167,7 @@ impl UnassignedJob {
 }
 
 /// `pays`: whether the job could ever pay the queue for so long.
-fn latest(pool: &Pool, demand: &Demand, end: Time, pays: impl Fn(Span) -> bool) -> Time {
+fn latest(pool: &Pool, demand: &Demand, end: Time, mut pays: impl FnMut(Span) -> bool) -> Time {
     if pool.nodes < demand.processors || !pool.suits(demand) {
         return NEVER;
     }
@@ -147,14 +176,15 @@ fn latest(pool: &Pool, demand: &Demand, end: Time, pays: impl Fn(Span) -> bool) 
 }
 
 /// Why no queue takes the job.
-fn nowhere(pools: &Pools, settings: &DispatchSettings, demand: &Demand) -> Reason {
+fn nowhere(to_come: &ToCome<'_>, demand: &Demand) -> Reason {
+    let ToCome { pools, settings, .. } = *to_come;
     let (needed, terms) = (demand.processors, demand.terms());
     let purse = Purse::of(terms, settings);
     let suits = || pools.iter().filter(|(_, pool)| pool.suits(demand));
     let fits = suits().filter(|(_, pool)| pool.nodes >= needed);
     let cost = |(id, pool): (PoolId, &Pool)| {
         let length = pool.length_of(demand).max(Span(1));
-        let min = pricing::lowest(pool, settings.dynamics()).of(needed, length);
+        let min = to_come.lowest(id, length).of(needed, length);
         (min, purse.most(needed, length, pools.ask_factor(id)))
     };
     let Some((cheapest, max)) = fits.map(cost).min() else {

@@ -35,21 +35,92 @@ impl Naive {
         i128::from(self.knobs.ratio.thousandths()) * i128::from(own)
     }
 
-    /// What the queue wants at this level of prices.
-    pub(super) fn at_level(&self, now: &Now<'_>, queue: Queue, level: i128) -> i128 {
-        i128::from(now.pools()[queue].price.0) * level / 1_000_000
+    /// What the queue wants at this level of prices for a job that starts there at `start`: second by
+    /// second, rounded up, then down.
+    fn at_level(
+        &self,
+        now: &Now<'_>,
+        (job, queue): (JobId, Queue),
+        start: i64,
+        level: i128,
+    ) -> i128 {
+        let (pools, id) = (now.market.pools(), PoolId(queue as u32));
+        let length = now.length(job, queue);
+        let seconds = start..start + length;
+        let sum: i64 = seconds.map(|at| pools.price_at(id, Time(at)).0).sum();
+        let mean = sum / length + i64::from(sum % length > 0);
+        i128::from(mean) * level / 1_000_000
     }
 
-    pub(super) fn price(&self, now: &Now<'_>, queue: Queue) -> i128 {
-        self.at_level(now, queue, self.levels.get(queue).copied().unwrap_or(1_000_000))
+    fn level(&self, queue: Queue) -> i128 {
+        self.levels.get(queue).copied().unwrap_or(1_000_000)
     }
 
-    pub(super) fn lowest_price(&self, now: &Now<'_>, queue: Queue) -> i128 {
-        match self.knobs.prices {
-            Prices::List => self.at_level(now, queue, 1_000_000),
-            Prices::Dynamic => {
-                self.at_level(now, queue, i128::from(self.knobs.dynamics.floor) * 1_000)
+    /// When the job would start in the queue by its plan; now, if never, or if only that is traded.
+    fn offered_from(&self, now: &Now<'_>, job: JobId, queue: Queue) -> i64 {
+        let ahead =
+            self.until(now) > now.at && now.pools()[queue].nodes >= now.demand(job).processors;
+        let plan = || earliest(&self.plan(now, queue), now.length(job, queue), now.wide(job));
+        now.at + if ahead && now.changing() { plan() } else { 0 }
+    }
+
+    pub(super) fn price(&self, now: &Now<'_>, job: JobId, queue: Queue) -> i128 {
+        let start = self.offered_from(now, job, queue);
+        self.at_level(now, (job, queue), start, self.level(queue))
+    }
+
+    /// What the queue wants, at the lowest, in a cycle that begins then.
+    fn lowest_price(&self, now: &Now<'_>, job: JobId, queue: Queue, at: i64) -> i128 {
+        let floor = i128::from(self.knobs.dynamics.floor) * 1_000;
+        let level = if self.knobs.prices == Prices::List { 1_000_000 } else { floor };
+        self.at_level(now, (job, queue), at, level)
+    }
+
+    /// Cycles that may begin at `from` or later, until prices have come once. Worlds have periods
+    /// of a hundred seconds or less.
+    fn to_come(&self, now: &Now<'_>, from: i64) -> impl Iterator<Item = i64> {
+        let every = self.knobs.cycle.0;
+        let until = if now.changing() { 400 + 100 * every } else { 1 };
+        let first = self.boundary(from);
+        (first..first + until).step_by(every as usize)
+    }
+
+    /// The first cycle from `from` on in which it can pay a queue.
+    pub(super) fn next_paid(&self, now: &Now<'_>, job: JobId, from: i64) -> Option<i64> {
+        let queues = (0..now.pools().len()).filter(|it| now.suits(job, *it));
+        let queues: Vec<Queue> = queues.filter(|it| self.could_afford(now, job, *it)).collect();
+        let paid = |queue: &Queue, at| {
+            self.pays(now, job, *queue, self.lowest_price(now, job, *queue, at))
+        };
+        self.to_come(now, from).find(|at| queues.iter().any(|queue| paid(queue, *at)))
+    }
+
+    pub(super) fn write_down_never(&mut self, now: &Now<'_>, job: JobId) {
+        let from = if self.last == Some(now.at) { now.at + 1 } else { now.at };
+        for queue in 0..now.pools().len() {
+            let paid = |at| self.pays(now, job, queue, self.lowest_price(now, job, queue, at));
+            let ever = self.to_come(now, from).any(paid);
+            self.never.remove(&(job, queue));
+            if !ever {
+                self.never.insert((job, queue));
             }
+        }
+    }
+
+    /// Why no queue will ever do.
+    pub(super) fn too_dear(&self, now: &Now<'_>, job: JobId) -> Reason {
+        let from = if self.last == Some(now.at) { now.at + 1 } else { now.at };
+        let fitting = (0..now.pools().len()).filter(|queue| now.suits(job, *queue));
+        let lowest = |queue| {
+            let prices = self.to_come(now, from).map(|at| self.lowest_price(now, job, queue, at));
+            prices.min().unwrap()
+        };
+        let costs = fitting.map(|it| (lowest(it) * now.size(job, it), self.max(now, job, it)));
+        let (cheapest, max) = costs.min().unwrap();
+        let (cheapest, max) = (Money(cheapest as i64), Money(max as i64));
+        match now.demand(job).terms().budget {
+            Some(budget) if budget < cheapest => Reason::BudgetShort { cheapest, budget },
+            _ => Reason::PricedOut { bid: max, ask: cheapest },
         }
     }
 
@@ -83,11 +154,18 @@ impl Naive {
     }
 
     pub(super) fn affords(&self, now: &Now<'_>, job: JobId, queue: Queue) -> bool {
-        self.pays(now, job, queue, self.price(now, queue))
+        self.could_afford(now, job, queue)
+            && self.pays(now, job, queue, self.price(now, job, queue))
     }
 
-    pub(super) fn could_afford(&self, now: &Now<'_>, job: JobId, queue: Queue) -> bool {
-        self.pays(now, job, queue, self.lowest_price(now, queue))
+    pub(super) fn could_afford(&self, _now: &Now<'_>, job: JobId, queue: Queue) -> bool {
+        !self.never.contains(&(job, queue))
+    }
+
+    /// The same at the prices of this moment.
+    fn affords_now(&self, now: &Now<'_>, job: JobId, queue: Queue) -> bool {
+        let price = self.at_level(now, (job, queue), now.at, self.level(queue));
+        self.could_afford(now, job, queue) && self.pays(now, job, queue, price)
     }
 
     /// A cycle's prices.
@@ -112,8 +190,7 @@ impl Naive {
         let mut wanted = vec![0; queues];
         for &job in &self.pending {
             let open: Vec<Queue> = (0..queues)
-                .filter(|queue| now.suits(job, *queue) && self.affords(now, job, *queue))
-                .filter(|queue| self.could_afford(now, job, *queue))
+                .filter(|queue| now.suits(job, *queue) && self.affords_now(now, job, *queue))
                 .filter(|queue| now.at + now.length(job, *queue) <= self.end(now, job))
                 .collect();
             let nodes: i128 = open.iter().map(|it| i128::from(now.pools()[*it].nodes)).sum();
@@ -149,7 +226,8 @@ impl Naive {
             if let Command::Trade { job, trade } = command {
                 let queue = trade.pool.index();
                 let speed = i128::from(now.pools()[queue].performance.thousandths());
-                trades.push((self.price(now, queue), self.limit(now, *job, queue), speed));
+                let reserve = i128::from(trade.reserve.0);
+                trades.push((reserve, self.limit(now, *job, queue), speed));
             }
         }
         let whole = 1_000_000_000;

@@ -3,7 +3,7 @@
 use tradewind_campaign::replay::Finished;
 use tradewind_io::decimal;
 use tradewind_model::{Money, Price, SkipReason, Time};
-use tradewind_sim::{Run, Struck};
+use tradewind_sim::{Run, Struck, metrics};
 
 use crate::exit::Failure;
 use crate::output;
@@ -55,7 +55,7 @@ pub(super) fn trades(finished: &Finished<'_>) -> Result<Option<String>, Failure>
             trade.expected.to_string(),
             time(term.start),
             price(trade.price),
-            price(pool.price),
+            price(metrics::list_price(&prepared.workload, *job, trade)),
             price(trade.reserve),
             trade.limit.map_or_else(String::new, price),
             amount(trade.bid),
