@@ -177,7 +177,9 @@ impl Summary {
         let said: Vec<String> =
             refusals.iter().map(|(code, count)| format!("{count} `{code}`")).collect();
         let help = match refusals.iter().any(|(code, _)| *code == NO_VALUE) {
-            true => "; values and budgets come from `--side FILE`, and are multiples of the grid's prices",
+            true => {
+                "; values and budgets come from `--side FILE`, and are multiples of the grid's prices"
+            }
             false => "; `refused.csv` has the reasons",
         };
         Some(format!("`{}` refused all jobs: {}{help}", self.cell("policy"), said.join(", ")))
