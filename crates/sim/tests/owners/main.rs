@@ -28,7 +28,7 @@ fn worlds() -> u64 {
 /// Jobs are submitted until then.
 const LAST: i64 = 40_000;
 
-/// What becomes of the owners' jobs of a workload without the market's jobs.
+/// The starts of the owners' jobs of a workload without the market's jobs.
 fn alone(workload: &Workload) -> Vec<OwnersRun> {
     let mut without = Workload { jobs: Vec::new(), rejected: Vec::new(), ..workload.clone() };
     // What would be left to owners matters to the market alone.
