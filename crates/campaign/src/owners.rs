@@ -7,8 +7,7 @@ use tradewind_io::input::{self, Input};
 use tradewind_io::swf::{self, Log, transform};
 use tradewind_model::{OwnersFirst, Pools, Span, Time};
 use tradewind_sched::policy::owners::SiteRule;
-use tradewind_sim::workload::LogJob;
-use tradewind_sim::workload::OwnersLoad;
+use tradewind_sim::workload::{LogJob, OwnersLoad};
 
 use crate::policy::PolicySpec;
 use crate::rules;

@@ -11,8 +11,7 @@ use tradewind_io::snapshot::side::{self, Asker, ReplayedTerms, Side};
 use tradewind_model::{Pools, SiteId, Span, Terms};
 use tradewind_sim::models::{FailureModel, LocalLoad, Repair, owners_load};
 use tradewind_sim::outage::{self, AnnouncedOutage};
-use tradewind_sim::workload::OwnersLoad;
-use tradewind_sim::workload::Workload;
+use tradewind_sim::workload::{OwnersLoad, Workload};
 
 use crate::failure::Failure;
 use crate::homes::{Homes, Newcomer};

@@ -11,7 +11,7 @@ use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
 use tradewind_io::{digest, grid, swf};
 use tradewind_model::{Admission, Attribute, Performance, Pools, Standing, Terms, Time};
 use tradewind_sim::load;
-use tradewind_sim::workload::{self, LogJob, Workload};
+use tradewind_sim::workload::{self, LogJob, OwnersLoad, Workload};
 
 use crate::failure::Failure;
 use crate::homes::Newcomer;
@@ -388,7 +388,7 @@ impl<'a> WorkloadFiles<'a> {
 
     /// Owners take nodes back only where the market's jobs are behind their queue.
     fn no_line(&self, workload: &Workload) -> Result<(), Failure> {
-        let in_line = |load: &tradewind_sim::workload::OwnersLoad| load.market == Standing::InLine;
+        let in_line = |load: &OwnersLoad| load.market == Standing::InLine;
         if self.spec.preemptible.is_none() || !workload.owners.iter().any(in_line) {
             return Ok(());
         }
