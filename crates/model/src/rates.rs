@@ -12,12 +12,40 @@ use crate::{Grid, Money, NodeId, PoolId, Pools, Price, Series, Share, Span, Time
 pub struct Rates {
     /// By index; `None`, and every index beyond the end, has its one price.
     of: Vec<Option<Arc<Series>>>,
+    /// See [`Rates::agreed_at_start`].
+    agreed: bool,
 }
 
 impl Rates {
     /// By index: micro-credits per node-second over time, or `None` for one price at all times.
     pub fn new(of: Vec<Option<Arc<Series>>>) -> Rates {
-        Rates { of }
+        Rates { of, agreed: false }
+    }
+
+    /// The same prices, of owners who may change them at any time: a job agrees at its start on one
+    /// price for all of its run, the [mean](Series::mean_within) over its expected time.
+    #[must_use]
+    pub fn agreed_at_start(self) -> Rates {
+        Rates { agreed: true, ..self }
+    }
+
+    /// Whether jobs [agree at their start](Rates::agreed_at_start) on the mean.
+    pub fn is_agreed_at_start(&self) -> bool {
+        self.agreed
+    }
+
+    /// The prices of every index that has some.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Series>)> {
+        self.of.iter().enumerate().filter_map(|(index, rate)| Some((index, rate.as_ref()?)))
+    }
+
+    /// The same prices, with others for one index.
+    fn with(mut self, index: usize, rate: Option<Arc<Series>>) -> Rates {
+        if self.of.len() <= index {
+            self.of.resize(index + 1, None);
+        }
+        self.of[index] = rate;
+        self
     }
 
     /// The price over time of this index, if it changes.
@@ -75,6 +103,54 @@ impl Pools {
         self
     }
 
+    /// Prices that one pool asks from now on, [agreed at start](Rates::agreed_at_start): its price over
+    /// time, or `None` for the price that it has. Whether there is such a pool.
+    pub(crate) fn set_rate(&mut self, pool: PoolId, rate: Option<Arc<Series>>) -> bool {
+        let is_known = pool.index() < self.as_slice().len();
+        if is_known {
+            let rates = self.rates.take().map(Arc::unwrap_or_clone).unwrap_or_default();
+            let rates = rates.with(pool.index(), rate).agreed_at_start();
+            if let Some(rate) = rates.get(pool.index()) {
+                self.set_lowest(pool.index(), Price(rate.least()));
+            }
+            self.rates = (!rates.is_empty()).then(|| Arc::new(rates));
+        }
+        is_known
+    }
+
+    /// The same pools with the prices of this moment, at all times.
+    #[must_use]
+    pub fn at_prices_of(mut self, time: Time) -> Pools {
+        for index in 0..self.as_slice().len() {
+            let price = self.price_at(PoolId(index as u32), time);
+            self.set_lowest(index, price);
+        }
+        self.rates = None;
+        self
+    }
+
+    /// Whether prices change with time as they will for ever: no owner sets others.
+    pub fn has_final_rates(&self) -> bool {
+        self.rates().is_some() && !self.agrees_at_start()
+    }
+
+    /// Whether jobs [agree at their start](Rates::agreed_at_start) on what they pay.
+    pub fn agrees_at_start(&self) -> bool {
+        self.rates().is_some_and(|rates| rates.is_agreed_at_start())
+    }
+
+    /// What a job of `length` that starts at `start` agrees to pay per node and second where prices
+    /// are [agreed at start](Rates::agreed_at_start), and what it pays at first elsewhere.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn asked(&self, pool: PoolId, start: Time, length: Span) -> Price {
+        match self.rate(pool) {
+            Some(rate) if self.agrees_at_start() => rate.mean_within(start, length),
+            _ => self.price_at(pool, start),
+        }
+    }
+
     /// Prices that change, if any does.
     pub fn rates(&self) -> Option<&Arc<Rates>> {
         self.rates.as_ref()
@@ -100,6 +176,15 @@ impl Pools {
     /// If there is no such pool.
     pub fn price_at(&self, pool: PoolId, time: Time) -> Price {
         self.rate(pool).map_or(self.pool(pool).price, |rate| Price(rate.at(time)))
+    }
+
+    /// The highest price of any second of a job of `length` that starts at `start`.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn highest_within(&self, pool: PoolId, start: Time, length: Span) -> Price {
+        let highest = |rate: &Arc<Series>| Price(rate.most_within(start, start + length));
+        self.rate(pool).map_or(self.pool(pool).price, highest)
     }
 
     /// What the nodes of a share cost during `[start, start + length)`: the integral of the pool's
@@ -131,6 +216,14 @@ impl Series {
         let length = length.max(Span(1));
         let (sum, seconds) = (self.integral(start, start + length), i128::from(length.0));
         Price(i64::try_from((sum + seconds - 1).div_euclid(seconds)).unwrap_or(i64::MAX))
+    }
+
+    /// The same mean rounded down: what a job agrees to pay per second, so that all of its time costs
+    /// no more than the integral.
+    pub fn mean_within(&self, start: Time, length: Span) -> Price {
+        let length = length.max(Span(1));
+        let (sum, seconds) = (self.integral(start, start + length), i128::from(length.0));
+        Price(i64::try_from(sum.div_euclid(seconds)).unwrap_or(i64::MAX))
     }
 
     /// A moment, `from` or later, by which the prices of all starts at `from` and whole multiples of

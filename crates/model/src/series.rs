@@ -90,6 +90,13 @@ impl Series {
         Ok(self)
     }
 
+    /// The same values, so much later.
+    #[must_use]
+    pub fn later_by(mut self, span: Span) -> Series {
+        self.steps.iter_mut().for_each(|step| step.from = step.from + span);
+        self
+    }
+
     /// The moments and the values from each of them on; of one period if it repeats.
     pub fn values(&self) -> impl Iterator<Item = (Time, i64)> + '_ {
         self.steps.iter().map(|step| (step.from, step.value))
@@ -145,6 +152,28 @@ impl Series {
     pub fn changes(&self, start: Time, end: Time) -> impl Iterator<Item = (Time, i64)> + '_ {
         let next = move |&(from, _): &(Time, i64)| self.next(from);
         std::iter::successors(self.next(start), next).take_while(move |&(from, _)| from < end)
+    }
+
+    /// Whether both have the same values at all times, as far as they repeat equally often. Linear.
+    pub fn is_same(&self, other: &Series) -> bool {
+        if self.period() != other.period() {
+            return false;
+        }
+        let first = self.steps[0].from.min(other.steps[0].from);
+        let end = match self.period() {
+            Some(period) => first + period + Span(1),
+            None => Time::INFINITY,
+        };
+        let changes = |it: &Series| {
+            let mut last = it.at(first);
+            let mut all = vec![(first, last)];
+            all.extend(
+                it.changes(first, end)
+                    .filter(|(_, value)| std::mem::replace(&mut last, *value) != *value),
+            );
+            all
+        };
+        changes(self) == changes(other)
     }
 
     /// The last step that is not later, or the first.

@@ -137,7 +137,7 @@ impl PolicySpec {
 
     /// Why the policy cannot decide where prices change with time, if it cannot: it knows one price
     /// per pool, or searches that know one.
-    pub(crate) fn needs_one_price(&self) -> Option<&'static str> {
+    pub fn needs_one_price(&self) -> Option<&'static str> {
         let cycles = match &self.kind {
             Kind::Fill(_) | Kind::Federal(_) | Kind::Dispatch(_) => return None,
             Kind::Cycles(settings) => settings,

@@ -4,7 +4,8 @@
 //! [`Audit::note`] never waits: a thread writes what it is given, and what does not fit into its
 //! queue is counted and written as a row of its own. What repeats within a minute becomes one row
 //! with a count, so that a flood of refusals is a few rows. There are no secrets in it: entries
-//! consist of names, routes and outcomes, never of headers, queries or bodies.
+//! consist of names, routes and outcomes, never of headers, queries or bodies. [`Audit::read`] shows
+//! what was noted before it.
 
 mod sum;
 #[cfg(test)]
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use tradewind_io::hidden::is_hidden;
@@ -29,6 +30,8 @@ const QUEUE: usize = 4_096;
 const BATCH: usize = 512;
 /// How often what was summed up is looked at: what is older than a minute is written.
 const TICK: Duration = Duration::from_millis(500);
+/// A reader waits so long at most until what was noted is written.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest text of a field, bytes.
 const MAX_TEXT: usize = 256;
 
@@ -112,8 +115,15 @@ type Opens = dyn Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync;
 #[derive(Clone, Default)]
 pub struct Audit(Option<Arc<Inside>>);
 
+/// What the writer is told.
+enum Told {
+    Entry(AuditEntry),
+    /// To answer once all that it was told before is written.
+    Flush(SyncSender<()>),
+}
+
 struct Inside {
-    send: Mutex<Option<SyncSender<AuditEntry>>>,
+    send: Mutex<Option<SyncSender<Told>>>,
     lost: Arc<AtomicU64>,
     /// Opens it for reading.
     look: Box<Opens>,
@@ -162,7 +172,7 @@ impl Audit {
         let actor = clean(actor.to_owned());
         let entry = AuditEntry { kind, actor, subject, outcome, count: None, since: None };
         let send = inside.send.lock().unwrap_or_else(PoisonError::into_inner);
-        match send.as_ref().map(|send| send.try_send(entry)) {
+        match send.as_ref().map(|send| send.try_send(Told::Entry(entry))) {
             Some(Ok(())) => {}
             Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => {
                 inside.lost.fetch_add(1, Ordering::Relaxed);
@@ -183,6 +193,7 @@ impl Audit {
         wanted: impl Fn(&StoredAuditEntry) -> bool,
     ) -> Result<(Vec<StoredAuditEntry>, Option<u64>), StoreError> {
         let Some(inside) = &self.0 else { return Ok((Vec::new(), None)) };
+        inside.flush();
         let mut store = (inside.look)()?;
         let mut at = match since {
             Some(since) => first_at(&mut *store, since)?.max(after),
@@ -214,6 +225,25 @@ impl Audit {
         if let Some(writer) = writer {
             drop(writer.join());
         }
+    }
+}
+
+impl Inside {
+    /// Waits until what was noted is written, if the writer has come so far within [`PATIENCE`].
+    fn flush(&self) {
+        let (done, is_done) = sync_channel(1);
+        let begun = Instant::now();
+        let mut told = Told::Flush(done);
+        loop {
+            let send = self.send.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            match send.map(|send| send.try_send(told)) {
+                Some(Err(TrySendError::Full(back))) if begun.elapsed() < PATIENCE => told = back,
+                Some(Ok(())) => break,
+                _ => return,
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        drop(is_done.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())));
     }
 }
 
@@ -252,14 +282,17 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, receive: &Receiver<AuditEntry>) {
+    fn run(mut self, receive: &Receiver<Told>) {
         loop {
-            let mut rows = Vec::new();
+            let (mut rows, mut readers) = (Vec::new(), Vec::new());
             let open = match receive.recv_timeout(TICK) {
-                Ok(entry) => {
-                    rows.extend(self.sums.add(entry, now()));
-                    let more = receive.try_iter().take(BATCH);
-                    rows.extend(more.filter_map(|entry| self.sums.add(entry, now())));
+                Ok(first) => {
+                    for told in std::iter::once(first).chain(receive.try_iter().take(BATCH)) {
+                        match told {
+                            Told::Entry(entry) => rows.extend(self.sums.add(entry, now())),
+                            Told::Flush(done) => readers.push(done),
+                        }
+                    }
                     true
                 }
                 Err(RecvTimeoutError::Timeout) => true,
@@ -267,6 +300,7 @@ impl Writer {
             };
             rows.extend(if open { self.sums.due(now()) } else { self.sums.all() });
             self.write(rows);
+            readers.iter().for_each(|done| drop(done.try_send(())));
             if !open {
                 return;
             }

@@ -81,3 +81,19 @@ fn what_could_not_be_written_is_counted_and_told() {
     let (all, _) = audit.read(0, (10, 10), None, |_| true).unwrap();
     assert_eq!((all[0].entry.kind, all[0].entry.count), (AuditKind::Lost, Some(1)));
 }
+
+/// Also where the writer is busy, and again and again: what was noted before is there.
+#[test]
+fn a_reader_sees_what_was_noted_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Arc::new(folder.path().join("audit.db"));
+    let at = Arc::clone(&path);
+    let look = move || Ok(Box::new(Sqlite::look(&at)?) as Box<dyn Store>);
+    let audit = Audit::start(Box::new(Sqlite::open(&path).unwrap()), look).unwrap();
+    for round in 1..=50 {
+        audit.note("root", AuditKind::Money, format!("transfer {round}"), "done");
+        let (all, _) = audit.read(0, (100, 1_000), None, |_| true).unwrap();
+        assert_eq!(all.len(), round);
+    }
+    audit.stop();
+}

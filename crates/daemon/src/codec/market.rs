@@ -1,12 +1,14 @@
 //! The market's own nouns.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Carbon, Cause, Checkpoint, Command, Correction, Criterion, Demand,
     Energy, JobId, JobShape, JobState, Market, MarketState, Money, Notice, Outage, OutageId,
-    Performance, Place, Pool, PoolId, Pools, Power, Preemptible, Preemption, Price, Ratio, Reason,
-    Resource, RunningState, Shapes, Share, Site, SiteId, SkipReason, Span, Spread, TaskGroup,
-    Terms, Time, TimeMode, Times, Trade,
+    Performance, Place, Pool, PoolId, Pools, Power, Preemptible, Preemption, Price, Rates, Ratio,
+    Reason, Resource, RunningState, Series, Shapes, Share, Site, SiteId, SkipReason, Span, Spread,
+    TaskGroup, Terms, Time, TimeMode, Times, Trade,
 };
 
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
@@ -248,12 +250,29 @@ fn preemption_of(pools: &Pools) -> Option<Vec<Preemption>> {
 
 object!(Preemption { notice, discount });
 
+/// Prices that change with the hours, by pool, if there are any.
+fn rates_of(pools: &Pools) -> Option<Vec<(PoolId, &Series)>> {
+    let rates = pools.rates()?.iter();
+    Some(rates.map(|(index, rate)| (PoolId(index as u32), &**rate)).collect())
+}
+
+fn with_rates(pools: Pools, rates: Vec<(PoolId, Series)>) -> Result<Pools, DecodeFault> {
+    let mut by_pool = vec![None; pools.as_slice().len()];
+    for (pool, rate) in rates {
+        let place = by_pool.get_mut(pool.index());
+        *place.ok_or_else(|| DecodeFault::new("a price of a pool that is not there"))? =
+            Some(Arc::new(rate));
+    }
+    Ok(pools.with_rates(Rates::new(by_pool).agreed_at_start()))
+}
+
 impl Encode for Pools {
     fn put(&self, out: &mut Vec<u8>) {
         let mut object = Object::begin(out);
         object.field("sites", &self.sites());
         object.field("pools", &self.as_slice());
         object.field("power", &self.power());
+        object.field("rates", &rates_of(self));
         object.field("preemption", &preemption_of(self));
         object.end();
     }
@@ -264,11 +283,13 @@ impl Decode for Pools {
         let mut fields = Fields::of(value)?;
         let (sites, pools) = (fields.take("sites")?, fields.take("pools")?);
         let power: Option<Power> = fields.take("power")?;
+        let rates: Option<Vec<(PoolId, Series)>> = fields.take("rates")?;
         let preemption: Option<Vec<Preemption>> = fields.take("preemption")?;
         fields.end()?;
         let pools =
             Pools::new(sites, pools).map_err(|error| DecodeFault::new(error.to_string()))?;
         let pools = pools.with_preemption(preemption.unwrap_or_default());
+        let pools = with_rates(pools, rates.unwrap_or_default())?;
         Ok(match power {
             Some(power) => pools.with_power(power),
             None => pools,

@@ -17,6 +17,7 @@ choice!(MarketRecord {
 });
 choice!(SiteRecord {
     "priced" => Priced { pool, price },
+    "rated" => Rated { pool, rate },
     "tariff" => Tariff { pool, text },
     "reached" => Reached { site, away },
     "site-health" => Health { site, health },

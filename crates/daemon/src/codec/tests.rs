@@ -6,7 +6,7 @@ use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use tradewind_io::input::Input;
 use tradewind_io::submission::{Submission, document};
-use tradewind_model::{Consumption, Performance, Pools, Ratio, Series, Span, Time};
+use tradewind_model::{Consumption, Performance, Pools, Rates, Ratio, Series, Span, Time};
 use tradewind_sched::negotiation::{Peer, Serial};
 
 use super::wire::{Decode, Encode, parse};
@@ -95,6 +95,8 @@ any! {
         pools[1].name = "two".to_owned();
         let pools = Pools::new(Pools::cluster(4).sites().to_vec(), pools).unwrap();
         let pools = pools.with_preemption(vec![Any::any(dice)]);
+        let rates = vec![None, Option::<Series>::any(dice).map(Arc::new)];
+        let pools = pools.with_rates(Rates::new(rates).agreed_at_start());
         match Option::any(dice) {
             Some(power) => pools.with_power(power),
             None => pools,

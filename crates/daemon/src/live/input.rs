@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tradewind_io::submission::change::SubmissionChange;
 use tradewind_io::submission::{OnBreach, Submission};
-use tradewind_model::{Money, PoolId, Power, Price, SiteId, Span, Time};
+use tradewind_model::{Money, PoolId, Power, Price, Series, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::budgets::{BudgetHolder, PowerLimits};
@@ -54,6 +54,8 @@ pub enum Input {
     Terms {
         /// The price of every pool that has one.
         prices: Vec<(PoolId, Price)>,
+        /// Of those whose price changes with the hours: all of it, as it is while the load stays.
+        rates: BTreeMap<PoolId, Arc<Series>>,
         /// All that is withheld and not over.
         withheld: Vec<Withheld>,
     },

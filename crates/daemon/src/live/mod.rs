@@ -21,6 +21,7 @@ pub mod notices;
 pub mod offers;
 pub mod outages;
 pub mod peers;
+mod prices;
 pub mod record;
 pub mod site_health;
 mod site_states;

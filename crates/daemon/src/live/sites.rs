@@ -1,8 +1,9 @@
 //! Sites: who owns them, which of them answer, and what their owners ask.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use tradewind_model::{Event, Market, PoolId, Price, SiteId, Time};
+use tradewind_model::{Event, Market, PoolId, Price, Series, SiteId, Time};
 
 use super::ApplyError;
 use super::outages::bound::{PutOff, PutOffChange};
@@ -38,6 +39,13 @@ pub enum SiteRecord {
         pool: PoolId,
         /// Per node and second.
         price: Price,
+    },
+    /// An owner asks prices that change with the hours, or does so no more.
+    Rated {
+        /// For whose nodes.
+        pool: PoolId,
+        /// Per node and second; `None`: one price at all times, at first the lowest of those before.
+        rate: Option<Arc<Series>>,
     },
     /// An owner's prices, as the configuration writes them, instead of those of the file.
     Tariff {
@@ -92,6 +100,10 @@ impl Sites {
             SiteRecord::Priced { pool, price } => {
                 market.apply(&Event::Priced { pool: *pool, price: *price })?;
                 past.priced(at, *pool, *price);
+            }
+            SiteRecord::Rated { pool, rate } => {
+                market.set_rate(*pool, rate.clone())?;
+                past.priced(at, *pool, market.price_now(*pool));
             }
             SiteRecord::Tariff { pool, text: Some(text) } => {
                 self.tariffs.insert(*pool, text.clone());

@@ -145,8 +145,8 @@ impl State {
                     false => self.market = Market::new(Arc::clone(pools), at),
                 }
                 self.sites.owners.clone_from(owners);
-                for (id, pool) in pools.iter() {
-                    self.outages.past.priced(at, id, pool.price);
+                for (id, _) in pools.iter() {
+                    self.outages.past.priced(at, id, pools.price_at(id, at));
                 }
             }
             MarketRecord::Began { policy, .. } => {

@@ -31,6 +31,7 @@ mod line;
 mod moldable;
 mod owners;
 mod preempted;
+mod prices;
 mod projects;
 mod promises;
 mod put_off;

@@ -46,7 +46,10 @@ impl Live {
             Input::Clock { lead } => self.put(at, MarketRecord::Clock { lead })?,
             Input::Surveyed { site, survey } => self.surveyed(at, site, survey)?,
             Input::Answered { tag, act, answer } => self.answered(at, &tag, act, answer)?,
-            Input::Terms { prices, withheld } => self.terms(at, &prices, &withheld)?,
+            Input::Terms { prices, rates, withheld } => {
+                self.prices(at, &prices, &rates)?;
+                self.withhold(at, &withheld)?;
+            }
             Input::Electricity { power } => self.electricity(at, power)?,
             Input::Forecast { starts } => self.forecast(at, starts)?,
             Input::Contact { peer, there } => self.note_contact(at, peer, there)?,

@@ -103,7 +103,12 @@ pub(crate) fn money(state: &State) -> Check {
 /// nodes missing than it has.
 pub(crate) fn past(state: &State) -> Check {
     for (id, pool) in state.market.pools().iter() {
-        if state.past().price(id, state.now()) != Some(pool.price) {
+        let told = state.past().price(id, state.now()).unwrap_or_default();
+        let is_right = match state.market.pools().rate(id) {
+            Some(rate) => rate.values().any(|(_, value)| value == told.0),
+            None => told == pool.price,
+        };
+        if !is_right {
             return broken("past", format!("{} costs {}", pool.name, pool.price));
         }
         let all = state.recent_outages(state.now());
@@ -265,9 +270,10 @@ fn can_pay(state: &State, job: &Job) -> bool {
     let Some(budget) = job.submission.terms.budget else { return true };
     let budget = budget - job.paid;
     let Some(demand) = job.id().and_then(|id| state.market.demand(id)) else { return true };
-    let pools = state.market.pools().as_slice().iter().filter(|pool| pool.suits(demand));
-    let costs = pools.flat_map(|pool| {
-        let cost = pool.price.of(1, pool.length_of(demand));
+    let pools = state.market.pools();
+    let costs = pools.iter().filter(|(_, pool)| pool.suits(demand)).flat_map(|(id, pool)| {
+        let length = pool.length_of(demand);
+        let cost = pools.asked(id, state.now(), length).of(1, length);
         std::iter::repeat_n(cost, pool.nodes as usize)
     });
     let mut costs: Vec<Money> = costs.collect();

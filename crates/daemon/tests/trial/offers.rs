@@ -2,6 +2,7 @@
 //! difference paid by the market; or its own side gave it up.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
@@ -12,12 +13,14 @@ use tradewind_daemon::live::{Ask, Input, Live, Record, Reply, Withheld};
 use tradewind_daemon::site::Site;
 use tradewind_daemon::site::fake::{FakeSite, InjectedFault};
 use tradewind_io::submission::OnBreach;
-use tradewind_model::{Guard, Money, OwnersFirst, PoolId, Price, Span, Time};
+use tradewind_model::{Guard, Money, OwnersFirst, PoolId, Price, Series, Span, Time};
 
 use crate::checks::{Check, broken};
 use crate::world::World;
 
 /// A market may wait so long for news of a site before it states a breach.
+/// Prices that change with time come again after so long.
+const PRICES_REPEAT: Span = Span(400);
 const SILENCE: Span = Span(60);
 
 /// In half of the worlds more is left to the owners than they are expected to need, and the market's
@@ -201,14 +204,33 @@ impl World {
         pools.map(|pool| pool.nodes).nth(pool.index()).unwrap_or(1)
     }
 
+    /// Two prices in turn, of which the first holds now. All repeat equally often, as those of a week
+    /// do: what could happen at once then comes soon.
+    fn hourly(
+        &mut self,
+        pool: PoolId,
+        (first, second): (i64, i64),
+    ) -> BTreeMap<PoolId, Arc<Series>> {
+        let change = self.rng.random_range(1..PRICES_REPEAT.0);
+        let steps = [(self.now, first), (self.now + Span(change), second)];
+        let rate = Series::new(&steps).and_then(|rate| rate.repeated(PRICES_REPEAT)).unwrap();
+        BTreeMap::from([(pool, Arc::new(rate))])
+    }
+
     fn other_terms(&mut self) -> Input {
         let pool = PoolId(self.rng.random_range(0..3));
-        let prices = vec![(pool, Price(self.rng.random_range(0..6) * 1_000_000))];
+        let mut price = || self.rng.random_range(0..6) * 1_000_000;
+        let (first, second) = (price(), price());
+        let prices = vec![(pool, Price(first))];
+        let rates = match self.rng.random_range(0..3) {
+            0 => self.hourly(pool, (first, second)),
+            _ => BTreeMap::new(),
+        };
         let from = self.now + Span(self.rng.random_range(0..100));
         let until = from + Span(self.rng.random_range(1..200));
         let nodes = self.pool_size(pool).min(self.rng.random_range(1..3));
         let withheld = Withheld { pool, nodes, from, until };
         let withheld = (self.rng.random_range(0..2) == 0).then_some(withheld);
-        Input::Terms { prices, withheld: withheld.into_iter().collect() }
+        Input::Terms { prices, rates, withheld: withheld.into_iter().collect() }
     }
 }

@@ -294,7 +294,7 @@ fn window(rng: &mut Pcg64Mcg, live: &Live) -> Option<(Actor, Ask)> {
             (group, Share { pool, nodes: it.tasks }, length)
         })
         .collect();
-    let booking = Booking::of_groups(start, parts, |pool| pools.pool(pool).price);
+    let booking = Booking::of_groups(start, parts, |pool, length| pools.asked(pool, start, length));
     let (work, cost) = (demand.estimate, booking.max(tasks));
     let expires = live.state().now() + Span(60);
     let user = actor.user.clone();
@@ -327,10 +327,11 @@ fn quote(rng: &mut Pcg64Mcg, live: &Live, actor: &Actor) -> Ask {
     let times = counted(work, work.0).mode();
     let (mut ends, mut prices, mut cost) = (vec![], vec![], Money::ZERO);
     for share in place.shares(tasks) {
-        let pool = pools.pool(share.pool);
-        ends.push(start + pool.length_in(times, work));
-        prices.push(pool.price);
-        cost += pool.price.of(share.nodes, pool.length_in(times, work));
+        let length = pools.pool(share.pool).length_in(times, work);
+        let price = pools.asked(share.pool, start, length);
+        ends.push(start + length);
+        prices.push(price);
+        cost += price.of(share.nodes, length);
     }
     let booking = Booking { start, ends, place, prices, groups: None };
     let expires = live.state().now() + Span(rng.random_range(0..120));

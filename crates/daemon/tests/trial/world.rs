@@ -565,7 +565,11 @@ impl World {
             self.start()?;
         }
         self.pass(Span(20));
-        self.inbox.push_back(Input::Terms { prices: vec![], withheld: vec![] });
+        self.inbox.push_back(Input::Terms {
+            prices: vec![],
+            rates: BTreeMap::new(),
+            withheld: vec![],
+        });
         for site in 0..2 {
             self.talk_all(site);
             self.look(site);

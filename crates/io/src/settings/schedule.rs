@@ -8,13 +8,15 @@ mod tests;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
-use tradewind_model::{Price, Time};
+use tradewind_model::{Price, Series, Span, Time};
 
 use super::{Hours, Market, Pool};
 
 /// Days in which every weekly rule begins or ends at least once, also if a change of clocks
 /// skips one of its hours.
 const DAYS: i64 = 16;
+/// After so long the hours of a week come again.
+const WEEK: Span = Span(7 * 86_400);
 
 /// Rules in order: the first whose hours and load hold counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,6 +150,24 @@ impl Pool {
     /// What a node costs per second at `at`, if `load` thousandths of the pool are in use.
     pub fn price_at(&self, at: Time, load: u32, zone: &TimeZone) -> Price {
         self.prices.at(at, load, zone).copied().unwrap_or(self.price)
+    }
+
+    /// The price by the hours of the week from `from` on while the load stays, again and again every
+    /// week; `None` if it is one price, or beyond [`Series::MAX`]. A change of clocks after the first
+    /// week is not in it.
+    pub fn weekly_prices(&self, from: Time, load: u32, zone: &TimeZone) -> Option<Series> {
+        let mut moments = self.prices.moments(from, zone);
+        moments.retain(|at| from < *at && *at < from + WEEK);
+        moments.sort_unstable();
+        let mut steps = vec![(from, self.price_at(from, load, zone).0)];
+        for at in moments {
+            let price = self.price_at(at, load, zone).0;
+            if steps.last().is_some_and(|(_, last)| *last != price) {
+                steps.push((at, price));
+            }
+        }
+        let series = Series::new(&steps).ok().filter(|_| steps.len() > 1)?;
+        series.repeated(WEEK).ok()
     }
 
     /// The nodes that are offered at `at`: the part of them that holds then, rounded down.

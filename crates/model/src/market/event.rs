@@ -122,7 +122,9 @@ pub enum Event {
         job: JobId,
     },
     /// An owner asks another price. Jobs that run go on paying the price of their start. Pools with
-    /// prices over time ([`Pools::rate`](crate::Pools::rate)) have no such events.
+    /// prices over time ([`Pools::rate`](crate::Pools::rate)) have no such events, unless these are
+    /// [agreed at start](crate::Rates::agreed_at_start): then it says that they are others, or that the
+    /// price of now is another, and gives the latter.
     Priced {
         /// For whose nodes.
         pool: PoolId,

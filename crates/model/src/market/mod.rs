@@ -16,7 +16,9 @@ mod trade;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Demand, Money, Notice, Place, PoolId, Pools, Price, Share, Span, Time, preemption};
+use crate::{
+    Demand, Money, Notice, Place, PoolId, Pools, Price, Series, Share, Span, Time, preemption,
+};
 
 use entries::Entries;
 
@@ -362,24 +364,51 @@ impl Market {
         self.trade(job).filter(|trade| trade.pool == pool).map(|trade| trade.price)
     }
 
-    /// What the job pays in a pool per node and second, if it starts now and the price stays.
-    fn price(&self, job: JobId, pool: PoolId) -> Price {
+    /// What the job pays in a pool per node and second, if it starts at `start`, is expected to take
+    /// `length` there, and the prices stay: what was agreed, or else what the pool asks, less the
+    /// site's discount.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn asked(&self, job: JobId, pool: PoolId, (start, length): (Time, Span)) -> Price {
         let list = || {
-            let (list, terms) = (self.pools.price_at(pool, self.now), self.preemption(job, pool));
+            let (list, terms) = (self.pools.asked(pool, start, length), self.preemption(job, pool));
             terms.map_or(list, |terms| Price(terms.reduced(list.0)))
         };
         self.agreed(job, pool).unwrap_or_else(list)
     }
 
+    /// What a node of the pool costs now.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn price_now(&self, pool: PoolId) -> Price {
+        self.pools.price_at(pool, self.now)
+    }
+
+    /// The pool asks these prices from now on; a job [agrees at its
+    /// start](crate::Rates::agreed_at_start) on what it pays. `None`: the price that it has, at all
+    /// times.
+    ///
+    /// # Errors
+    /// If there is no such pool.
+    pub fn set_rate(&mut self, pool: PoolId, rate: Option<Arc<Series>>) -> Result<(), MarketError> {
+        self.version += 1;
+        match Arc::make_mut(&mut self.pools).set_rate(pool, rate) {
+            true => Ok(()),
+            false => Err(MarketError::Price { pool }),
+        }
+    }
+
     /// What a share costs that the job has since `start`, for so long: the price of its start, or
-    /// the integral of a price that changes with time.
+    /// the integral of a price that changes with time and was not agreed.
     fn due(
         &self,
         job: JobId,
         (share, price): (Share, Price),
         (start, span): (Time, Span),
     ) -> Money {
-        let changes = self.pools.rate(share.pool).is_some();
+        let changes = self.pools.rate(share.pool).is_some() && !self.pools.agrees_at_start();
         match changes && self.agreed(job, share.pool).is_none() {
             true => preemption::amount(
                 self.preemption(job, share.pool),
@@ -401,7 +430,7 @@ impl Market {
             self.take(share);
             self.take_memory(job, share);
             let length = self.pools.pool(share.pool).length_in(mode, estimate);
-            let asked = self.price(job, share.pool);
+            let asked = self.asked(job, share.pool, (self.now, length));
             hold = hold.plus(self.due(job, (share, asked), (self.now, length)));
             match price {
                 None => price = Some(asked),
@@ -509,6 +538,10 @@ impl Market {
     }
 
     fn reprice(&mut self, pool: PoolId, price: Price) -> Result<(), MarketError> {
+        let is_told = self.pools.agrees_at_start() && self.pools.rate(pool).is_some();
+        if is_told && price == self.price_now(pool) {
+            return Ok(());
+        }
         match Arc::make_mut(&mut self.pools).reprice(pool, price) {
             true => Ok(()),
             false => Err(MarketError::Price { pool }),

@@ -2,7 +2,8 @@
 //! decision. No policy decides by it.
 
 use tradewind_model::{
-    Attribute, Demand, Market, Money, Performance, Place, Pool, PoolId, Price, Profile, Span, Time,
+    Attribute, Demand, Market, Money, Performance, Place, Pool, PoolId, Pools, Price, Profile,
+    Span, Time,
 };
 
 use super::availability::{Capacity, Taken, free_in_each};
@@ -81,17 +82,28 @@ impl PoolReport {
     /// known of each that suits.
     pub fn weigh(&self, market: &Market, demand: &Demand) -> Vec<WeighedPool> {
         let each = market.pools().iter().zip(&self.profiles);
-        each.map(|((id, pool), profile)| self::weigh(id, pool, profile, demand)).collect()
+        let pools = market.pools();
+        each.map(|((id, _), profile)| self::weigh(pools, id, profile, demand)).collect()
     }
 }
 
-fn weigh(id: PoolId, pool: &Pool, profile: &Profile, demand: &Demand) -> WeighedPool {
+/// Its price is that of its first start there, or of now if it has none; it is not waited for a lower
+/// one.
+fn weigh(pools: &Pools, id: PoolId, profile: &Profile, demand: &Demand) -> WeighedPool {
+    let pool = pools.pool(id);
     let length = pool.length_of(demand);
-    let verdict = match against(pool, demand, length) {
-        Some(against) => Verdict::Against(against),
-        None => earliest(profile, demand, length),
+    let first = earliest(profile, demand, length);
+    let start = match first {
+        Verdict::From(start) => start,
+        Verdict::Against(_) => profile.origin(),
     };
-    WeighedPool { pool: id, price: pool.price, length, verdict }
+    let price = pools.asked(id, start, length);
+    let highest = pools.highest_within(id, start, length);
+    let verdict = match against(pool, (price, highest), demand, length) {
+        Some(against) => Verdict::Against(against),
+        None => first,
+    };
+    WeighedPool { pool: id, price, length, verdict }
 }
 
 fn earliest(profile: &Profile, demand: &Demand, length: Span) -> Verdict {
@@ -108,8 +120,14 @@ fn earliest(profile: &Profile, demand: &Demand, length: Span) -> Verdict {
     }
 }
 
-/// What speaks against the pool, whatever is free in it.
-fn against(pool: &Pool, demand: &Demand, length: Span) -> Option<Against> {
+/// What speaks against the pool at a price, whatever is free in it; `highest` is the highest price of
+/// any second of the job.
+fn against(
+    pool: &Pool,
+    (price, highest): (Price, Price),
+    demand: &Demand,
+    length: Span,
+) -> Option<Against> {
     let terms = demand.terms();
     let lacks =
         |name: &str, wanted: &Attribute| !Attribute::meets(pool.attributes.get(name), wanted);
@@ -120,7 +138,7 @@ fn against(pool: &Pool, demand: &Demand, length: Span) -> Option<Against> {
     if terms.min_performance.is_some_and(|min| pool.performance < min) {
         return Some(Against::Slow(pool.performance));
     }
-    if let Some(max) = terms.max_price.filter(|max| pool.price > *max) {
+    if let Some(max) = terms.max_price.filter(|max| highest > *max) {
         return Some(Against::Dear(max));
     }
     if !pool.suits(demand) {
@@ -129,7 +147,7 @@ fn against(pool: &Pool, demand: &Demand, length: Span) -> Option<Against> {
     if pool.nodes < demand.processors {
         return Some(Against::Narrow(pool.nodes));
     }
-    let cost = pool.price.of(demand.processors, length);
+    let cost = price.of(demand.processors, length);
     terms.budget.filter(|budget| cost > *budget).map(Against::Budget)
 }
 

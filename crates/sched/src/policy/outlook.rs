@@ -179,7 +179,7 @@ fn opening(market: &Market, booking: &Booking) -> StartEstimate {
     // A place names its pools in their order.
     let mut parts = booking.parts.clone();
     parts.sort_by_key(|part| part.pool);
-    let price = |part: &Part| market.pools().pool(part.pool).price;
+    let price = |part: &Part| market.pools().asked(part.pool, booking.start, part.length);
     let cost = parts.iter().map(|part| price(part).of(part.nodes, part.length)).sum();
     StartEstimate {
         start: booking.start,

@@ -32,7 +32,10 @@ impl Gauges {
             jobs: market::counts(state),
             free: state.market.free(),
             held: market::held(state),
-            prices: pools.iter().map(|(_, it)| (it.name.clone(), it.price.0)).collect(),
+            prices: pools
+                .iter()
+                .map(|(id, it)| (it.name.clone(), state.market.price_now(id).0))
+                .collect(),
             sites: (0..)
                 .zip(pools.sites())
                 .map(|(place, site)| (site.name.clone(), state.site_health(SiteId(place)).state))

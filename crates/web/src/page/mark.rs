@@ -22,7 +22,7 @@ impl Mark {
         Mark {
             waits: market.queue().collect(),
             runs: market.running().map(|it| (it.job, it.start, it.shares().count())).collect(),
-            asks: market.pools().iter().map(|(_, pool)| (pool.nodes, pool.price)).collect(),
+            asks: market.pools().iter().map(|(id, it)| (it.nodes, market.price_now(id))).collect(),
             missing: market.outages().map(|(id, _)| (id, begun(id))).collect(),
         }
     }

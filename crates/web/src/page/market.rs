@@ -228,6 +228,6 @@ fn chosen<'a>(trends: &Trends, of: &'a str) -> Chosen<'a> {
 
 async fn tried(context: &Context, caller: &Caller, name: &str) -> Answer<Trial> {
     let pool = prices::managed(context, caller, name).await?;
-    let price = context.look(move |live| live.state().market.pools().pool(pool.id).price).await?;
+    let price = context.look(move |live| live.state().market.price_now(pool.id)).await?;
     trial(context, caller, name, (pool.id, price)).await
 }

@@ -17,10 +17,10 @@ const PEER_ROWS: u32 = 256;
 /// All that is known of who had, has and is to have nodes. Linear in it.
 pub(crate) fn scene(moment: &Moment<'_>, planned: &[Planned]) -> Scene {
     let state = moment.state;
-    let pools = state.market.pools().iter().map(|(_, pool)| Lane {
+    let pools = state.market.pools().iter().map(|(id, pool)| Lane {
         name: pool.name.clone(),
         nodes: pool.nodes,
-        price: Some(pool.price.0),
+        price: Some(state.market.price_now(id).0),
         away: failing_since(state, pool.site),
     });
     let mut scene = Scene { pools: pools.collect(), tasks: Vec::new() };
@@ -245,7 +245,7 @@ fn expected(moment: &Moment<'_>, planned: &Planned) -> Vec<Task> {
     let pool = |share: &Share| state.market.pools().pool(share.pool);
     let length = |share: &Share| demand.map_or(Span(1), |demand| pool(share).length_of(demand));
     let shares: Vec<Share> = planned.place.shares(job.nodes()).collect();
-    let price = |share: &Share| state.price_for(job, planned.job, share.pool);
+    let price = |share: &Share| state.price_for(job, (planned.job, share.pool), start);
     let cost = |share: &Share| price(share).of(share.nodes, length(share));
     let costs = own_costs(job, shares.iter().map(cost));
     let of = |(share, cost): (&Share, Money)| {

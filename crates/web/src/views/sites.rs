@@ -149,7 +149,7 @@ fn pool(state: &State, id: PoolId) -> Pool {
         name: it.name.clone(),
         nodes: it.nodes,
         performance: it.performance.into(),
-        price: it.price.into(),
+        price: state.market.price_now(id).into(),
         down,
         local,
         withheld,

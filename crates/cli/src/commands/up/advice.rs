@@ -307,8 +307,10 @@ fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -
     if demand.terms().groups.is_some() {
         let parts = free.groups(window).into_iter();
         let parts = parts.map(|(group, share, length)| (u32::from(group), share, length));
-        let price = |pool: PoolId| market.pools().pool(pool).price;
-        return (Booking::of_groups(window.start(), parts, price), window.cost());
+        let price = |pool, length| market.pools().asked(pool, window.start(), length);
+        let booking = Booking::of_groups(window.start(), parts, price);
+        let cost = booking.max(0);
+        return (booking, cost);
     }
     let (mut place, start) = (free.place(window), window.start());
     let width = u32::try_from(window.tasks().len()).unwrap_or(u32::MAX);
@@ -319,11 +321,13 @@ fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -
     let demand = shape.as_ref().unwrap_or(demand);
     let (mut ends, mut prices) = (Vec::new(), Vec::new());
     for share in place.shares(demand.processors) {
-        let pool = market.pools().pool(share.pool);
-        ends.push(start + pool.length_of(demand));
-        prices.push(pool.price);
+        let length = market.pools().pool(share.pool).length_of(demand);
+        ends.push(start + length);
+        prices.push(market.pools().asked(share.pool, start, length));
     }
-    (Booking { start, ends, place, prices, groups: None }, window.cost())
+    let booking = Booking { start, ends, place, prices, groups: None };
+    let cost = booking.max(demand.processors);
+    (booking, cost)
 }
 
 /// The first few of the proposals that differ.

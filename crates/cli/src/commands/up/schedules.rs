@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
@@ -10,10 +11,11 @@ use tradewind_daemon::engine::{EngineStopped, Handle};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Input, Live, Withheld};
 use tradewind_io::settings::{Pool, Settings};
-use tradewind_model::{Cause, Market, PoolId, Power, Price, Span, Time};
+use tradewind_model::{Cause, Market, PoolId, Power, Price, Series, Span, Time};
 
 use crate::background::Background;
 use crate::feeds;
+use crate::policy::PolicySpec;
 
 /// How often load is looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -40,12 +42,40 @@ pub(crate) fn start(
     let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
     let rules = settings.market.clone();
     let electricity = ElectricityFiles::of(settings, state);
-    let mut eye = Eye { market, pools, zone, rules, last: None, policy: None, electricity };
+    let mut eye = Eye {
+        market,
+        pools,
+        zone,
+        rules,
+        last: None,
+        weeks: BTreeMap::new(),
+        policy: None,
+        electricity,
+    };
     Background::start("schedules", move |flag| flag.repeat(EVERY, || eye.look()))
 }
 
-/// Prices, and what is withheld.
-type Said = (Vec<(PoolId, Price)>, Vec<Withheld>);
+/// What owners say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Said {
+    /// The prices of now.
+    prices: Vec<(PoolId, Price)>,
+    /// Of pools whose price changes with the hours.
+    rates: BTreeMap<PoolId, Arc<Series>>,
+    withheld: Vec<Withheld>,
+}
+
+/// A pool's prices over a week, and of what they were made: the same day, load and table of prices
+/// make the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Week {
+    from: Time,
+    lead: Span,
+    /// By rule: whether its range of loads holds.
+    holds: Vec<bool>,
+    table: Option<String>,
+    rate: Option<Arc<Series>>,
+}
 
 struct Eye {
     market: Handle,
@@ -54,6 +84,8 @@ struct Eye {
     rules: tradewind_io::settings::Market,
     /// What the market got last.
     last: Option<Said>,
+    /// By pool.
+    weeks: BTreeMap<PoolId, Week>,
     /// The policy that the rules asked for last.
     policy: Option<String>,
     electricity: ElectricityFiles,
@@ -107,18 +139,24 @@ impl ElectricityFiles {
 impl Eye {
     fn look(&mut self) -> Result<(), EngineStopped> {
         let now = now();
-        let (loads, all, tariffs, lead) = self.market.look(|live| {
-            let tariffs = live.state().tariffs().clone();
-            (loads(live), load_of_all(live), tariffs, live.state().lead())
+        let (loads, all, tariffs, lead, policy) = self.market.look(|live| {
+            let state = live.state();
+            let (tariffs, policy) = (state.tariffs().clone(), state.policy.clone());
+            (loads(live), load_of_all(live), tariffs, state.lead(), policy)
         })?;
-        let mut prices = Vec::new();
+        // A policy that knows one price of each pool is told that of now.
+        let knows_hours = PolicySpec::parse(&policy).is_ok_and(|it| it.needs_one_price().is_none());
+        let (mut prices, mut rates) = (Vec::new(), BTreeMap::new());
         let mut withheld = Vec::new();
         for (place, pool) in self.pools.iter().enumerate() {
             let id = PoolId(place as u32);
             let load = loads.get(&id).copied().unwrap_or(0);
-            let own = tariffs.get(&id).and_then(|text| super::tariff::read(pool, text).ok());
+            let table = tariffs.get(&id);
+            let own = table.and_then(|text| super::tariff::read(pool, text).ok());
             let pool = own.as_ref().unwrap_or(pool);
             prices.push((id, pool.price_at(now, load, &self.zone)));
+            let rate = week(&mut self.weeks, (id, pool, table), (now, lead), load, &self.zone);
+            rates.extend(rate.filter(|_| knows_hours).map(|rate| (id, rate)));
             let spans = pool.withheld(now, horizon(now), &self.zone);
             withheld.extend(spans.into_iter().map(|it| Withheld {
                 pool: id,
@@ -128,7 +166,7 @@ impl Eye {
                 until: it.until + lead,
             }));
         }
-        self.tell(prices, withheld)?;
+        self.tell(Said { prices, rates, withheld })?;
         if let Some(power) = self.electricity.news(now) {
             self.market.tell(Input::Electricity { power })?;
         }
@@ -136,14 +174,10 @@ impl Eye {
         Ok(())
     }
 
-    fn tell(
-        &mut self,
-        prices: Vec<(PoolId, Price)>,
-        mut withheld: Vec<Withheld>,
-    ) -> Result<(), EngineStopped> {
+    fn tell(&mut self, mut said: Said) -> Result<(), EngineStopped> {
         // What has begun began when it was first said.
-        if let Some((_, last)) = &self.last {
-            for it in &mut withheld {
+        if let Some(Said { withheld: last, .. }) = &self.last {
+            for it in &mut said.withheld {
                 let same = |old: &&Withheld| {
                     old.pool == it.pool && old.nodes == it.nodes && old.until == it.until
                 };
@@ -152,15 +186,11 @@ impl Eye {
                 }
             }
         }
-        let new = Some((prices, withheld));
-        if new == self.last {
+        if self.last.as_ref() == Some(&said) {
             return Ok(());
         }
-        self.last = new;
-        match self.last.clone() {
-            Some((prices, withheld)) => self.market.tell(Input::Terms { prices, withheld }),
-            None => Ok(()),
-        }
+        let Said { prices, rates, withheld } = self.last.insert(said).clone();
+        self.market.tell(Input::Terms { prices, rates, withheld })
     }
 
     /// Has the policy decide that the rules name, whenever they name another.
@@ -178,6 +208,28 @@ impl Eye {
             Err(refusal) => tracing::error!(%refusal, policy, "a rule of the configuration"),
         }
     }
+}
+
+/// The pool's prices of this week by the market's time, if they change with the hours.
+fn week(
+    weeks: &mut BTreeMap<PoolId, Week>,
+    (id, pool, table): (PoolId, &Pool, Option<&String>),
+    (now, lead): (Time, Span),
+    load: u32,
+    zone: &TimeZone,
+) -> Option<Arc<Series>> {
+    let from = Time(now.0.div_euclid(DAY_S) * DAY_S);
+    let holds: Vec<bool> = pool.prices.rules.iter().map(|rule| rule.load.holds(load)).collect();
+    let is_known = |it: &&Week| {
+        it.from == from && it.lead == lead && it.holds == holds && it.table.as_ref() == table
+    };
+    if let Some(known) = weeks.get(&id).filter(is_known) {
+        return known.rate.clone();
+    }
+    let rate = pool.weekly_prices(from, load, zone).map(|rate| Arc::new(rate.later_by(lead)));
+    let new = Week { from, lead, holds, table: table.cloned(), rate: rate.clone() };
+    weeks.insert(id, new);
+    rate
 }
 
 fn horizon(now: Time) -> Time {

@@ -23,7 +23,8 @@ pub(super) fn replay_with_prices(
     asked: &[(Time, PoolId, Price)],
     watch: &Watch,
 ) -> Result<ReplayResult, Refusal> {
-    let market = Market::new(Arc::new(view.market.pools().clone()), week.from);
+    let pools = view.market.pools().clone().at_prices_of(week.from);
+    let market = Market::new(Arc::new(pools), week.from);
     let policy = policies::read(&view.policy)?.for_market(market.pools());
     let mut policy = policy.map_err(|wrong| unsuited(&wrong))?;
     let begin = Instant::now();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Consumption, Demand, Event, JobId, Money, Place, Pool, PoolId, Price, Share, SiteId,
-    Span,
+    Command, Consumption, Demand, Event, JobId, Money, Place, PoolId, Price, Share, SiteId, Span,
+    Time,
 };
 
 use super::{
@@ -188,24 +188,28 @@ impl State {
         Ok(())
     }
 
-    /// What the job pays in each share of its place.
+    /// What the job pays in each share of its place if it starts now.
     fn prices(&self, number: u64, id: JobId, place: &Place) -> Result<Vec<Price>, ApplyError> {
-        let demand = self.market.demand(id).ok_or(ApplyError::Other("a job without a demand"))?;
         let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
-        let shares = place.shares(demand.processors);
-        Ok(shares.map(|share| self.price_for(job, id, share.pool)).collect())
+        let demand = self.market.demand(id).ok_or(ApplyError::Other("a job without a demand"))?;
+        let now = self.now();
+        Ok(place
+            .shares(demand.processors)
+            .map(|share| self.price_for(job, (id, share.pool), now))
+            .collect())
     }
 
-    /// What a waiting job pays in the pool per node and second if it starts there now: what it agreed on,
-    /// or else the price of now, less the site's discount if it is preemptible. `id` is the job's own in
-    /// the market.
-    pub fn price_for(&self, job: &Job, id: JobId, pool: PoolId) -> Price {
+    /// What a waiting job pays in the pool per node and second if it starts there at `start`: what it
+    /// agreed on, or else the mean of the prices over its expected time, less the site's discount if
+    /// it is preemptible. `id` is the job's own in the market.
+    pub fn price_for(&self, job: &Job, (id, pool): (JobId, PoolId), start: Time) -> Price {
         let pools = self.market.pools();
-        let Pool { site, price, .. } = pools.pool(pool);
-        match self.market.trade(id).filter(|trade| trade.pool == pool) {
-            Some(trade) => trade.price,
-            None if job.is_preemptible() => Price(pools.preemption(*site).reduced(price.0)),
-            None => *price,
+        let length = |demand: &Demand| pools.pool(pool).length_of(demand);
+        let length = self.market.demand(id).map_or(Span(1), length);
+        let asked = self.market.asked(id, pool, (start, length));
+        match self.market.trade(id).is_none() && job.is_preemptible() {
+            true => Price(pools.preemption(pools.pool(pool).site).reduced(asked.0)),
+            false => asked,
         }
     }
 

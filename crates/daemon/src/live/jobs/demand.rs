@@ -248,8 +248,12 @@ impl<'a> Wishes<'a> {
         let free = together(&demand, pools.iter().map(|(id, pool)| (*pool, free(*id))));
         let is_short = nodes < u64::from(group.width);
         let is_hasty = matches!(self.base.criterion, Criterion::Start | Criterion::Finish);
-        let cost = |pool: &Pool| pool.price.of(group.width, pool.length_of(&demand));
-        let cost = pools.iter().map(|(_, pool)| cost(pool)).min().unwrap_or(Money::ZERO);
+        let now = self.market.now();
+        let cost = |(id, pool): &(PoolId, &Pool)| {
+            let length = pool.length_of(&demand);
+            self.market.pools().asked(*id, now, length).of(group.width, length)
+        };
+        let cost = pools.iter().map(cost).min().unwrap_or(Money::ZERO);
         let waits = is_hasty && free < u64::from(group.width);
         (is_short, !group.is_known, waits, cost, Reverse(nodes), group.width)
     }

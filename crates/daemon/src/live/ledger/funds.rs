@@ -78,7 +78,7 @@ impl Live {
     }
 
     fn lacks_in(&self, purses: &mut Purses, job: &Job, demand: &Demand) -> Option<Money> {
-        let min = least_cost(demand, self.state.market.pools());
+        let min = least_cost(demand, self.state.market.pools(), self.state.now());
         // Its window has the prices of the day when it was booked, and its money is its own.
         let booked = job.promised().filter(|_| job.is_booked());
         let min = booked.map_or(min, |cost| cost.min(min));
@@ -199,19 +199,21 @@ impl Live {
     }
 }
 
-/// The lowest cost of the job with the prices of now: on the cheapest nodes that suit, if
-/// nothing else ran. Nothing, if there are too few.
-fn least_cost(demand: &Demand, pools: &Pools) -> Money {
-    let suits = pools.as_slice().iter().filter(|pool| pool.suits(demand));
-    let each =
-        |nodes: u32, pool: &tradewind_model::Pool| pool.price.of(nodes, pool.length_of(demand));
-    let mut offers: Vec<_> = suits.map(|pool| (each(1, pool), pool)).collect();
-    offers.sort_by_key(|(cost, _)| *cost);
+/// The lowest cost of the job if it starts now: on the cheapest nodes that suit, if nothing else ran.
+/// Nothing, if there are too few.
+fn least_cost(demand: &Demand, pools: &Pools, now: Time) -> Money {
+    let each = |nodes: u32, id: PoolId| {
+        let length = pools.pool(id).length_of(demand);
+        pools.asked(id, now, length).of(nodes, length)
+    };
+    let suits = pools.iter().filter(|(_, pool)| pool.suits(demand));
+    let mut offers: Vec<_> = suits.map(|(id, pool)| (each(1, id), id, pool.nodes)).collect();
+    offers.sort_by_key(|(cost, ..)| *cost);
     let mut open = demand.processors;
     let mut min = Money::ZERO;
-    for (_, pool) in offers {
-        let nodes = open.min(pool.nodes);
-        min += each(nodes, pool);
+    for (_, id, nodes) in offers {
+        let nodes = open.min(nodes);
+        min += each(nodes, id);
         open -= nodes;
     }
     if open > 0 { Money::ZERO } else { min }

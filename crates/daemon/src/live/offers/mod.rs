@@ -79,11 +79,12 @@ pub struct BookedPart {
 }
 
 impl Booking {
-    /// The window of a job whose tasks differ, in these parts; `price` is what a pool asks.
+    /// The window of a job whose tasks differ, in these parts; `price` is what a pool asks of a task
+    /// for so long.
     pub fn of_groups(
         start: Time,
         parts: impl IntoIterator<Item = (u32, Share, Span)>,
-        price: impl Fn(PoolId) -> Price,
+        price: impl Fn(PoolId, Span) -> Price,
     ) -> Booking {
         let (mut pools, mut groups) = (BTreeMap::new(), Vec::new());
         for (group, share, length) in parts {
@@ -91,12 +92,12 @@ impl Booking {
             let (nodes, last) = pools.entry(share.pool).or_insert((0, end));
             *nodes += share.nodes;
             *last = end.max(*last);
-            groups.push(BookedPart { group, share, end, price: price(share.pool) });
+            groups.push(BookedPart { group, share, end, price: price(share.pool, length) });
         }
         let share =
             |(pool, (nodes, _)): (&PoolId, &(u32, Time))| Share { pool: *pool, nodes: *nodes };
         let place = Place::counted(pools.iter().map(share).collect());
-        let prices = pools.keys().map(|pool| price(*pool)).collect();
+        let prices = pools.iter().map(|(pool, (_, end))| price(*pool, *end - start)).collect();
         let ends = pools.values().map(|(_, end)| *end).collect();
         Booking { start, ends, place, prices, groups: Some(groups) }
     }

@@ -8,7 +8,7 @@ use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::evaluate::PoolReport;
 
 use crate::live::input::Withheld;
-use crate::live::record::{OutageRecord, SiteRecord};
+use crate::live::record::OutageRecord;
 use crate::live::state::{BookedPart, Job, Quote, State, Why};
 use crate::live::{ApplyError, Live};
 use crate::site::{Seen, Survey, Tag};
@@ -83,24 +83,12 @@ impl Live {
         }
     }
 
-    /// What owners ask and withhold from now on.
-    pub(in crate::live) fn terms(
+    /// What owners withhold from now on.
+    pub(in crate::live) fn withhold(
         &mut self,
         at: Time,
-        prices: &[(PoolId, tradewind_model::Price)],
         withheld: &[Withheld],
     ) -> Result<(), ApplyError> {
-        let mut is_other = false;
-        for &(pool, price) in prices {
-            let now = self.state.market.pools().as_slice().get(pool.index()).map(|it| it.price);
-            if now.is_some_and(|now| now != price) {
-                is_other = true;
-                self.put(at, SiteRecord::Priced { pool, price })?;
-            }
-        }
-        if is_other {
-            self.recheck_all_funds(at)?;
-        }
         let kind = |why: &&Why| matches!(why, Why::Withheld(..));
         let known: Vec<Why> = self.state.outages.open.keys().filter(kind).cloned().collect();
         let cause = Cause::Withheld;
@@ -304,9 +292,11 @@ impl State {
         }
         for BookedPart { share, end, price, .. } in booking.needs(quote.tasks) {
             let pool = self.market.pools().pool(share.pool);
-            if pool.price > price {
+            let length = end - booking.start;
+            let asks = self.market.pools().asked(share.pool, booking.start, length);
+            if asks > price {
                 let name = &pool.name;
-                return Err(format!("{name} asks {} now, and asked {price} then", pool.price));
+                return Err(format!("{name} asks {asks} now, and asked {price} then"));
             }
             // A window that has begun meanwhile begins now, and is as long.
             let late = booking.late_by(now);

@@ -94,7 +94,7 @@ fn prices_that_fall_let_jobs_in_and_prices_that_rise_send_them_away() {
     let mut ask = |at: i64, price: i64| {
         let price = Price(price);
         let prices = (0..2).map(|pool| (PoolId(pool), price)).collect();
-        stage.step(later(at), Input::Terms { prices, withheld: vec![] });
+        stage.step(later(at), Input::Terms { prices, rates: BTreeMap::new(), withheld: vec![] });
         match stage.phase(1) {
             Phase::Held(hold) => Some(hold.clone()),
             _ => None,
@@ -192,7 +192,7 @@ fn a_window_costs_what_it_did_when_it_was_booked() {
     let mut stage = with_credits(60);
     book(&mut stage, 60);
     let prices = (0..2).map(|pool| (PoolId(pool), Price(2_000_000))).collect();
-    stage.step(later(1), Input::Terms { prices, withheld: vec![] });
+    stage.step(later(1), Input::Terms { prices, rates: BTreeMap::new(), withheld: vec![] });
     stage.step(later(100), Input::Tick);
     assert_eq!((stage.phase(1), stage.balance("user:ana")), (Phase::Running, 0));
 }

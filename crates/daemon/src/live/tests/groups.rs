@@ -32,7 +32,7 @@ fn parts() -> Vec<(u32, Share, Span)> {
 }
 
 fn quote(start: Time, parts: Vec<(u32, Share, Span)>) -> Quote {
-    let booking = Booking::of_groups(start, parts, |_| PRICE);
+    let booking = Booking::of_groups(start, parts, |_, _| PRICE);
     Quote {
         number: 0,
         user: "ana".to_owned(),

@@ -76,7 +76,7 @@ fn away(stage: &mut Stage, at: Time, site: u32) {
 
 fn price(stage: &mut Stage, at: Time, pool: u32, price: i64) {
     let prices = vec![(PoolId(pool), Price(price))];
-    stage.step(at, Input::Terms { prices, withheld: vec![] });
+    stage.step(at, Input::Terms { prices, rates: BTreeMap::new(), withheld: vec![] });
 }
 
 fn spent(stage: &Stage) -> i128 {

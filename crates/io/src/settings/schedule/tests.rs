@@ -164,3 +164,33 @@ proptest! {
         let _ = Hours::parse(&text);
     }
 }
+
+/// The prices of a week are those of each of its moments, also across a change of clocks, and come
+/// again after a week.
+#[test]
+fn prices_of_a_week_are_those_of_its_hours() {
+    let busy = LoadRange { from: 750, below: None };
+    let rules =
+        schedule(&[("Mon-Fri 08:00-18:00", busy, 9), ("Mon-Sun 08:00-18:00", LoadRange::ANY, 3)]);
+    let of = |rule: &Rule<u32>| Rule {
+        hours: rule.hours.clone(),
+        load: rule.load,
+        value: Price(rule.value.into()),
+    };
+    let mut pool = pool(4, Schedule::default());
+    pool.prices = Schedule { rules: rules.rules.iter().map(of).collect() };
+    for (from, load) in
+        [("2026-03-25T00:00", 0), ("2026-03-25T00:00", 800), ("2026-10-20T07:30", 0)]
+    {
+        let from = at(from);
+        let rate = pool.weekly_prices(from, load, &zone()).unwrap();
+        for moment in (0..7 * 86_400).step_by(900) {
+            let moment = from + Span(moment);
+            let price = pool.price_at(moment, load, &zone());
+            assert_eq!(Price(rate.at(moment)), price, "{moment:?}");
+            assert_eq!(Price(rate.at(moment + WEEK)), price);
+        }
+    }
+    pool.prices = Schedule::default();
+    assert_eq!(pool.weekly_prices(at("2026-03-25T00:00"), 0, &zone()), None, "one price");
+}

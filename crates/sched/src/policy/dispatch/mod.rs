@@ -285,7 +285,7 @@ impl Dispatch {
     /// Refuses jobs that no cycle from this one on can help.
     fn refuse_hopeless(&mut self, market: &Market, commands: &mut Vec<Command>) {
         let now = market.now();
-        let changing = market.pools().rates().is_some();
+        let changing = market.pools().has_final_rates();
         let cycles = CycleStarts { first: now, ..self.clock.from(now) };
         let to_come = ToCome { pools: market.pools(), settings: &self.settings, cycles };
         self.waiting.retain_mut(|waiting| {

@@ -69,9 +69,8 @@ impl Dispatch {
 
     /// All jobs at the meta-scheduler look at prices again.
     fn reprice(&mut self, market: &Market, pool: PoolId) {
-        let price = market.pools().pool(pool).price;
         let Some(board) = &mut self.board else { return };
-        board.list_anew(pool.index(), price);
+        board.list_anew(pool.index(), market.pools());
         let waiting = std::mem::take(&mut self.waiting);
         let all = waiting.into_iter().map(|it| (it.job, it.since));
         let all: Vec<_> = all.chain(std::mem::take(&mut self.dear)).collect();
@@ -86,9 +85,9 @@ impl Dispatch {
     }
 
     /// Whether some queue would take the job at another price. Prices that change with time are known
-    /// for all times to come.
+    /// for all times to come, unless their owners may set others.
     pub(super) fn may_hope(&self, market: &Market, demand: &Demand) -> bool {
-        if market.pools().rates().is_some() {
+        if market.pools().has_final_rates() {
             return false;
         }
         let (any, needed) = (inbox::without_limits(demand), demand.processors);

@@ -145,8 +145,9 @@ impl Board {
     }
 
     /// An owner asks another price: the list changes, and what demand makes of it with it.
-    pub(super) fn list_anew(&mut self, at: usize, list: Price) {
-        self.list[at] = list;
+    pub(super) fn list_anew(&mut self, at: usize, pools: &Pools) {
+        self.list[at] = price::list(&pools.as_slice()[at]);
+        self.rates = pools.rates().cloned();
         self.post(at, self.levels[at]);
     }
 

@@ -124,11 +124,11 @@ impl PlacementRequest {
         let mut best: Option<PricedBooking> = None;
         for group in &self.groups {
             let found = match &self.prices {
-                None => self.earliest_in(group, free, bounds),
-                Some(prices) => {
+                Some(prices) if self.minds_prices() => {
                     let room = FreeNodes::Beside(free.profiles());
                     self.earliest_priced((group, prices), room, bounds)
                 }
+                _ => self.earliest_in(group, free, bounds),
             };
             let rank = |found: &PricedBooking| (found.1.start, found.0);
             if let Some(found) = found
@@ -180,20 +180,21 @@ impl PlacementRequest {
         None
     }
 
-    /// The same where there is one pool only: the cost is the same everywhere, and affordable.
+    /// The same where there is one pool only: its cost is affordable at all starts.
     fn earliest_on(
         &self,
         offer: PoolOffer,
         room: PoolRoom<'_>,
         bounds: SearchBounds,
     ) -> Option<PricedBooking> {
-        let PoolOffer { pool, length, cost, .. } = offer;
+        let PoolOffer { pool, length, .. } = offer;
         let (nodes, from, until) = (self.wanted, bounds.from, bounds.until_for(length));
         let start = match until <= from + Span(1) {
             true => (from < until && room.fits(nodes, from, length)).then_some(from),
             false => room.earliest_before(nodes, length, from, until),
         }?;
         let parts = vec![self.part(pool, nodes, length)];
+        let cost = self.cost_at(&offer, start);
         Some((i128::from(nodes) * i128::from(cost), Booking { start, parts }))
     }
 
@@ -202,14 +203,37 @@ impl PlacementRequest {
         Part { pool, nodes, length, memory: self.memory.saturating_mul(nodes) }
     }
 
+    /// What a task costs that starts then, in micro-credits.
+    fn cost_at(&self, offer: &PoolOffer, start: Time) -> i64 {
+        self.prices.as_ref().map_or(offer.cost, |prices| prices.cost(offer, start))
+    }
+
     /// The cheapest nodes at `start`, if they keep to the budget. Views stand in the order of
-    /// cost.
+    /// cost, where prices do not change.
     fn choose(&self, views: &[PoolView<'_>], start: Time) -> Option<PricedBooking> {
+        let usable = views.iter().filter(|view| view.usable > 0);
+        match &self.prices {
+            None => self.first_of(usable, start),
+            Some(_) => {
+                let mut usable: Vec<&PoolView<'_>> = usable.collect();
+                let cost = |offer: &PoolOffer| self.cost_at(offer, start);
+                usable.sort_by_key(|it| (cost(&it.offer), it.offer.length, it.offer.pool));
+                self.first_of(usable.into_iter(), start)
+            }
+        }
+    }
+
+    /// Nodes of the first views that have enough, if they keep to the budget.
+    fn first_of<'v, 'p: 'v>(
+        &self,
+        views: impl Iterator<Item = &'v PoolView<'p>>,
+        start: Time,
+    ) -> Option<PricedBooking> {
         let (mut left, mut cost) = (self.wanted, 0i128);
         let mut parts = Vec::new();
-        for PoolView { offer, usable, .. } in views.iter().filter(|view| view.usable > 0) {
+        for PoolView { offer, usable, .. } in views {
             let nodes = left.min(*usable);
-            cost += i128::from(nodes) * i128::from(offer.cost);
+            cost += i128::from(nodes) * i128::from(self.cost_at(offer, start));
             parts.push(self.part(offer.pool, nodes, offer.length));
             left -= nodes;
             if left == 0 {

@@ -144,6 +144,15 @@ impl PlacementRequest {
         (wish, short)
     }
 
+    /// Whether it depends on prices that change when the job can start: it has a budget or a price cap,
+    /// or shapes to choose from. Other jobs start as soon as there are nodes, on the cheapest of them.
+    pub(in crate::policy) fn minds_prices(&self) -> bool {
+        let is_limited = |it: &ChangingPrices| {
+            self.budget < i128::MAX || it.max_price.is_some() || self.shapes.is_some()
+        };
+        self.prices.as_ref().is_some_and(is_limited)
+    }
+
     /// Whether the job waits for other prices.
     pub(in crate::policy) fn is_priced_out(&self) -> bool {
         self.each().all(|shape| shape.groups.is_empty())

@@ -177,7 +177,7 @@ fn two_hours(policy: &str, load: (i64, i64)) -> (World, Week) {
     let mut world = World::new(policy, load);
     world.live_on(3_600);
     let prices = vec![(OWN, Price::credits(2))];
-    world.tell(Input::Terms { prices, withheld: Vec::new() });
+    world.tell(Input::Terms { prices, rates: BTreeMap::new(), withheld: Vec::new() });
     world.live_on(3_600);
     let week = Week::of(&world.live);
     let owners = week.missing.iter().map(|it| it.what);
