@@ -19,9 +19,9 @@ use crate::checks::{Check, broken};
 use crate::world::World;
 
 /// A market may wait so long for news of a site before it states a breach.
+const SILENCE: Span = Span(60);
 /// Prices that change with time come again after so long.
 const PRICES_REPEAT: Span = Span(400);
-const SILENCE: Span = Span(60);
 
 /// In half of the worlds more is left to the owners than they are expected to need, and the market's
 /// jobs put them off for a minute at most: offers are kept all the same.

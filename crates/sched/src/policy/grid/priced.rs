@@ -75,8 +75,6 @@ struct GroupWalk<'w> {
     prices: &'w ChangingPrices,
     views: Vec<PricedPool<'w>>,
     bounds: SearchBounds,
-    /// After this moment nothing comes that has not come before.
-    limit: Time,
     /// What the cheapest place seen costs that the job cannot afford.
     cheapest: Option<i128>,
     /// The most nodes that were usable together.
@@ -168,15 +166,15 @@ impl<'w> GroupWalk<'w> {
             }
             PricedPool { offer, profile, changes, until, usable: 0 }
         };
-        let views: Vec<PricedPool<'w>> = group.offers.iter().map(view).collect();
-        let last = views.iter().filter_map(|view| view.changes.last()).map(|level| level.at);
-        let limit = prices.rates.settled(last.fold(bounds.from, Time::max));
-        GroupWalk { wish, prices, views, bounds, limit, cheapest: None, most: 0 }
+        let views = group.offers.iter().map(view).collect();
+        GroupWalk { wish, prices, views, bounds, cheapest: None, most: 0 }
     }
 
     fn find(&mut self) -> Option<PricedBooking> {
         let mut at = self.bounds.from;
-        while at < self.bounds.until && at <= self.limit {
+        // From then on all prices have come once for the nodes that are free since the last change.
+        let mut settled = self.prices.rates.settled(at);
+        while at < self.bounds.until {
             self.views.iter_mut().for_each(|view| view.look(self.prices, at));
             let usable: u64 = self.views.iter().map(|view| u64::from(view.usable)).sum();
             self.most = self.most.max(usable);
@@ -187,7 +185,11 @@ impl<'w> GroupWalk<'w> {
                     return Some(found);
                 }
             }
-            at = next;
+            let level = self.next_level(at);
+            at = if next > settled { level } else { next };
+            if at >= level {
+                settled = self.prices.rates.settled(at);
+            }
         }
         None
     }
@@ -237,6 +239,12 @@ impl<'w> GroupWalk<'w> {
         (cost, Booking { start, parts })
     }
 
+    /// The first start after `at` at which other nodes are free for some task.
+    fn next_level(&self, at: Time) -> Time {
+        let views = self.views.iter().filter(|view| at < view.until);
+        views.map(|view| view.next_level(at)).min().unwrap_or(Time::INFINITY)
+    }
+
     /// The first start after `at` at which another piece begins; `None` if none can have nodes.
     fn next(&self, at: Time) -> Option<Time> {
         self.views
@@ -261,20 +269,30 @@ impl PricedPool<'_> {
 
     /// The first start after `at` from which a task begins or ends on the other side of a change.
     fn next(&self, prices: &ChangingPrices, at: Time) -> Time {
-        let length = self.offer.length;
-        // A change at c is touched by the start c, and first contained from c − length + 1 on.
-        let end = at + length - Span(1);
-        let level = |after: Time| {
-            let from = self.changes.partition_point(|level| level.at <= after);
-            self.changes.get(from).map_or(Time::INFINITY, |level| level.at)
-        };
         let step = |after: Time| {
             let rate = prices.rate(self.offer);
             rate.and_then(|rate| rate.next(after)).map_or(Time::INFINITY, |(from, _)| from)
         };
-        let left = level(at).min(step(at));
-        let right = level(end).min(step(end));
+        self.next_level(at).min(self.next_on_either_end(at, step))
+    }
+
+    /// The first start after `at` from which a task begins or ends on the other side of a change of
+    /// the free nodes.
+    fn next_level(&self, at: Time) -> Time {
+        let level = |after: Time| {
+            let from = self.changes.partition_point(|level| level.at <= after);
+            self.changes.get(from).map_or(Time::INFINITY, |level| level.at)
+        };
+        self.next_on_either_end(at, level).min(self.until)
+    }
+
+    /// The first start after `at` from which a task begins or ends on the other side of what `change`
+    /// finds after a moment.
+    fn next_on_either_end(&self, at: Time, change: impl Fn(Time) -> Time) -> Time {
+        let length = self.offer.length;
+        // A change at c is touched by the start c, and first contained from c − length + 1 on.
+        let (left, right) = (change(at), change(at + length - Span(1)));
         let entered = if right < Time::INFINITY { right - length + Span(1) } else { right };
-        left.min(entered).min(self.until)
+        left.min(entered)
     }
 }
