@@ -243,7 +243,7 @@ impl Inside {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        drop(is_done.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())));
+        let _ = is_done.recv_timeout(PATIENCE.saturating_sub(begun.elapsed()));
     }
 }
 
@@ -300,7 +300,9 @@ impl Writer {
             };
             rows.extend(if open { self.sums.due(now()) } else { self.sums.all() });
             self.write(rows);
-            readers.iter().for_each(|done| drop(done.try_send(())));
+            for done in readers {
+                let _ = done.try_send(());
+            }
             if !open {
                 return;
             }

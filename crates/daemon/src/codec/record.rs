@@ -31,7 +31,7 @@ choice!(JobRecord {
     "held" => Held { job, hold },
     "joined" => Joined { job, demand, processors, foreseen },
     "started" => Started { job },
-    "lined" => Lined { job, pool },
+    "lined" => Lined { job, pool, start },
     "turn-came" => TurnCame { job },
     "turn-lost" => TurnLost { job },
     "turn-expected" => TurnExpected { job, at },

@@ -98,14 +98,14 @@ impl Outlook {
         self.openings.get(&job)
     }
 
-    /// Waiting jobs with a place in one pool of these, later than now: where, in the order of
-    /// submission.
+    /// Waiting jobs with a place in one pool of these, later than now: where and from when on, in the
+    /// order of submission.
     pub fn later_in(
         &self,
         pools: impl Fn(PoolId) -> bool,
-    ) -> impl Iterator<Item = (JobId, PoolId)> {
+    ) -> impl Iterator<Item = (JobId, PoolId, Time)> {
         self.openings.iter().filter_map(move |(job, it)| match it.place {
-            Place::Pool(pool) if it.start > self.at && pools(pool) => Some((*job, pool)),
+            Place::Pool(pool) if it.start > self.at && pools(pool) => Some((*job, pool, it.start)),
             _ => None,
         })
     }

@@ -32,7 +32,8 @@ impl Owners<'_> {
         let mut events = self.withdraw(market, &outlook);
         let sites = &self.sites;
         let suits = |pool: PoolId| sites.iter().any(|site| open(site) && site.has(pool));
-        let joins: Vec<(JobId, PoolId)> = outlook.later_in(suits).collect();
+        let joins: Vec<(JobId, PoolId)> =
+            outlook.later_in(suits).map(|(job, pool, _)| (job, pool)).collect();
         for (job, pool) in joins {
             let Some(demand) = market.demand(job) else { continue };
             let limit = market.pools().pool(pool).length_of(demand);

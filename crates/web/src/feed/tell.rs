@@ -267,7 +267,7 @@ impl EventEncoder {
             }
             Record::Job(JobRecord::Joined { job, .. }) => (job, event("queued")),
             Record::Job(JobRecord::Started { job }) => (job, event("planned")),
-            Record::Job(JobRecord::Lined { job, pool }) => {
+            Record::Job(JobRecord::Lined { job, pool, .. }) => {
                 let (pools, site) = (vec![self.pool(*pool)], self.site_of(*pool));
                 (job, Event { pools, site, ..event("in_line") })
             }

@@ -42,7 +42,7 @@ impl State {
                 Ok(())
             }
             R::Started { job } => self.start_booked(*job),
-            R::Lined { job, pool } => self.line_up(*job, *pool),
+            R::Lined { job, pool, start } => self.line_up(*job, *pool, *start),
             R::TurnCame { job } => self.turn_came(*job),
             R::TurnLost { job } => {
                 let id = self.running(*job)?;
@@ -170,7 +170,7 @@ impl State {
             Command::Start { job, place } => {
                 let number = self.jobs.number(*job)?;
                 self.market.apply(&Event::Started { job: *job, place: place.clone() })?;
-                let prices = self.prices(number, *job, place)?;
+                let prices = self.prices(number, *job, place, self.now())?;
                 let parts = self.parts_at(*job, place, &prices)?;
                 self.begin(number, *job, parts)?;
                 self.note(number, Happening::Planned(place.clone()))?;
@@ -188,14 +188,19 @@ impl State {
         Ok(())
     }
 
-    /// What the job pays in each share of its place if it starts now.
-    fn prices(&self, number: u64, id: JobId, place: &Place) -> Result<Vec<Price>, ApplyError> {
+    /// What the job pays in each share of its place if it starts at `start`.
+    fn prices(
+        &self,
+        number: u64,
+        id: JobId,
+        place: &Place,
+        start: Time,
+    ) -> Result<Vec<Price>, ApplyError> {
         let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
         let demand = self.market.demand(id).ok_or(ApplyError::Other("a job without a demand"))?;
-        let now = self.now();
         Ok(place
             .shares(demand.processors)
-            .map(|share| self.price_for(job, (id, share.pool), now))
+            .map(|share| self.price_for(job, (id, share.pool), start))
             .collect())
     }
 
@@ -226,8 +231,13 @@ impl State {
         self.note(number, Happening::Planned(booking.place))
     }
 
-    /// The job waits in the queue of a site from now on; what it may cost is held.
-    fn line_up(&mut self, number: u64, pool: PoolId) -> Result<(), ApplyError> {
+    /// The job waits in the queue of a site from now on; what it may cost if it starts then is held.
+    fn line_up(
+        &mut self,
+        number: u64,
+        pool: PoolId,
+        start: Option<Time>,
+    ) -> Result<(), ApplyError> {
         // A job whose turn was lost has its task there already.
         if let Ok(job) = self.running(number) {
             self.market.apply(&Event::Lined { job })?;
@@ -236,7 +246,7 @@ impl State {
         let id = self.waiting(number)?;
         self.market.apply(&Event::Lined { job: id })?;
         let place = Place::Pool(pool);
-        let prices = self.prices(number, id, &place)?;
+        let prices = self.prices(number, id, &place, start.unwrap_or(self.now()))?;
         let parts = self.parts_at(id, &place, &prices)?;
         self.begin(number, id, parts)?;
         self.note(number, Happening::Lined(pool))

@@ -118,9 +118,12 @@ impl Live {
             let number = *self.state.jobs.numbers.get(job)?;
             earliest.is_none_or(|from| from <= at).then_some(number)
         };
-        let ahead = outlook.later_in(open).filter_map(|(job, pool)| Some((may(&job)?, pool)));
-        for (job, pool) in ahead.collect::<Vec<_>>() {
-            self.put(at, JobRecord::Lined { job, pool })?;
+        let ahead = outlook.later_in(open);
+        let ahead = ahead.filter_map(|(job, pool, start)| Some((may(&job)?, pool, start)));
+        for (job, pool, start) in ahead.collect::<Vec<_>>() {
+            // Prices that change are agreed for the time for which it can afford them.
+            let start = self.state.market.pools().rate(pool).map(|_| start);
+            self.put(at, JobRecord::Lined { job, pool, start })?;
             self.after_decision(at, job)?;
         }
         self.lines.seen = Some(self.state.market.version());
@@ -211,7 +214,7 @@ impl Live {
         pool: PoolId,
     ) -> Result<(), ApplyError> {
         self.put(at, JobRecord::TurnLost { job })?;
-        self.put(at, JobRecord::Lined { job, pool })
+        self.put(at, JobRecord::Lined { job, pool, start: None })
     }
 
     /// Writes down what a site says of a task.

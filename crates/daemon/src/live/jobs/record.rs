@@ -64,6 +64,9 @@ pub enum JobRecord {
         job: u64,
         /// In which pool it will run.
         pool: PoolId,
+        /// From when on its price was agreed, where prices change with time; `None`: now, or as before
+        /// if it was there already.
+        start: Option<Time>,
     },
     /// When a job that waits in the queue of a site is expected to start there from now on.
     TurnExpected {
