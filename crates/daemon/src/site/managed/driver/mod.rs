@@ -21,6 +21,8 @@ mod base;
 pub(in crate::site) mod doctor;
 mod heard;
 pub(in crate::site) mod judge;
+#[cfg(test)]
+mod least;
 mod limits;
 pub(in crate::site) mod manager;
 pub(in crate::site) mod missing;
