@@ -48,7 +48,7 @@ impl Room {
     }
 }
 
-/// What somebody else has of a host.
+/// What a job or a reservation of others has of a host.
 #[derive(Debug, Clone)]
 pub(in crate::site) struct HostHold<T> {
     /// Who it is: of equals, the smaller one ends later.

@@ -155,7 +155,7 @@ impl<'a, J> PoolsView<'a, J> {
 /// A manager: lists, words and peculiarities. All that must not go wrong (tags run at most once,
 /// recalls, tickets) is the driver's.
 ///
-/// What has a default may be left out: `least` has a manager that leaves out all of it.
+/// What has a default may be left out: `minimal` has a manager that leaves out all of it.
 pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     /// A job as it lists them.
     type Job: ManagerJob;

@@ -21,10 +21,10 @@ mod base;
 pub(in crate::site) mod doctor;
 mod heard;
 pub(in crate::site) mod judge;
-#[cfg(test)]
-mod least;
 mod limits;
 pub(in crate::site) mod manager;
+#[cfg(test)]
+mod minimal;
 pub(in crate::site) mod missing;
 mod reserve;
 mod rhythm;

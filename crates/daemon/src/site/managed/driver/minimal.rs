@@ -1,4 +1,4 @@
-//! The least manager: what must be given of one, and nothing of what may be left out. Its batch
+//! The minimal manager: what must be given of one, and nothing of what may be left out. Its batch
 //! system is a folder and a few lines of shell.
 
 use std::collections::BTreeMap;
