@@ -100,10 +100,11 @@ mod tests {
             let room = Room { cores, memory: 0 };
             HostHold { of, room, from: Time(from), until: Time(until) }
         };
-        let holds = vec![hold("c", 1, 9, 50), hold("b", 1, 0, 20), hold("a", 1, 5, 20)];
+        let there = [hold("b", 1, 0, 20), hold("d", 1, 0, 30), hold("a", 1, 5, 20)];
+        let holds = there.into_iter().chain([hold("c", 1, 9, 50)]).collect();
         let found = taken(holds, Room { cores: 8, memory: 0 }, Time(5), |room| room.cores / 2);
         let found: Vec<_> = found.iter().map(|(hold, units)| (hold.of, *units)).collect();
-        assert_eq!(found, [("a", 1), ("b", 0), ("c", 1)]);
+        assert_eq!(found, [("d", 1), ("a", 0), ("b", 1), ("c", 1)]);
     }
 
     proptest! {
