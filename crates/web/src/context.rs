@@ -23,9 +23,6 @@ use crate::metrics::Metrics;
 use crate::notes;
 use crate::oidc::Oidc;
 use crate::operations::{Examinations, Operations};
-use crate::page::{
-    Boards, Compared, Copied, LastCensus, LastChanges, Runs, TrialBasis, TriedPrice,
-};
 use crate::turns::{Bounds, Turns};
 use crate::views::status::Moment;
 
@@ -59,14 +56,6 @@ pub(crate) struct ContextInner {
     reads: Arc<Reads>,
     pub(crate) sign_in: SignIn,
     pub(crate) oidc: Option<Oidc>,
-    pub(crate) boards: Boards,
-    pub(crate) census: LastCensus,
-    /// Other prices that were tried, by pool.
-    pub(crate) trials: Runs<TrialBasis, TriedPrice>,
-    /// Policies that were compared, by their names.
-    pub(crate) compared: Runs<Copied, Compared>,
-    /// The last changes of prices, which their owners may undo.
-    pub(crate) last_prices: LastChanges,
 }
 
 impl Context {
@@ -102,11 +91,6 @@ impl Context {
             reads,
             sign_in,
             oidc,
-            boards: Boards::default(),
-            census: LastCensus::default(),
-            trials: Runs::default(),
-            compared: Runs::default(),
-            last_prices: LastChanges::default(),
         };
         Ok(Context(Arc::new(inside)))
     }

@@ -22,8 +22,10 @@ pub mod documents;
 mod extract;
 mod failure;
 mod feed;
+mod follow;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod guard;
 mod limit_advice;
 mod metrics;
 mod notes;

@@ -2,13 +2,12 @@
 
 use axum::http::{Method, StatusCode};
 use std::net::IpAddr;
-use tradewind_daemon::audit::AuditKind;
+use tradewind_daemon::audit::{Audit, AuditKind};
 use tradewind_daemon::live::projects::import::AccountingRow;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, ProjectChange, Refusal, Reply};
 
 use crate::auth::Caller;
-use crate::context::Context;
 use crate::failure::ErrorResponse;
 
 /// What a request changes, for the audit log, and its subject. Notes of people are left out:
@@ -136,27 +135,27 @@ pub(crate) fn wide_read(caller: &Caller, method: &Method, route: &str) -> Option
 }
 
 /// An administrator reads what belongs to `owner`.
-pub(crate) fn read(context: &Context, caller: &Caller, owner: &str, what: &str) {
+pub(crate) fn read(audit: &Audit, caller: &Caller, owner: &str, what: &str) {
     let Caller { actor, .. } = caller;
     if actor.role == Role::Administrator && actor.user != owner {
-        context.audit.note(&actor.user, AuditKind::Read, what, "done");
+        audit.note(&actor.user, AuditKind::Read, what, "done");
     }
 }
 
 /// A user's session on the pages was ended by another one.
-pub(crate) fn session_ended(context: &Context, caller: &Caller, owner: &str, id: u64) {
+pub(crate) fn session_ended(audit: &Audit, caller: &Caller, owner: &str, id: u64) {
     if caller.actor.user != owner {
         let subject = format!("session {id} of {owner} ended");
-        context.audit.note(&caller.actor.user, AuditKind::Rights, subject, "done");
+        audit.note(&caller.actor.user, AuditKind::Rights, subject, "done");
     }
 }
 
 /// A request was refused: for want of a right, for a limit, or for the name of another host.
 pub(crate) fn refused(
-    context: &Context,
+    audit: &Audit,
     failure: &ErrorResponse,
     address: IpAddr,
-    (method, route): (&Method, &str),
+    (method, route): (&str, &str),
 ) {
     let (status, problem) = failure.parts();
     let counts = [
@@ -172,6 +171,5 @@ pub(crate) fn refused(
     let actor = failure.who().map_or_else(|| format!("@{}", address.to_canonical()), str::to_owned);
     let what = problem.limit.as_deref().unwrap_or(&problem.kind);
     let outcome = format!("{} {what}", status.as_u16());
-    let method = crate::routes::method_name(method);
-    context.audit.note(&actor, AuditKind::Refusal, format!("{method} {route}"), outcome);
+    audit.note(&actor, AuditKind::Refusal, format!("{method} {route}"), outcome);
 }

@@ -11,7 +11,7 @@ use super::modules::{Module, Modules};
 
 /// Cycles that are there: crate, and the folders whose files use each other. This list may only
 /// become shorter.
-const KNOWN: [(&str, &[&str]); 4] = [
+const KNOWN: [(&str, &[&str]); 2] = [
     ("daemon", &["live", "live/access"]),
     (
         "daemon",
@@ -27,8 +27,6 @@ const KNOWN: [(&str, &[&str]); 4] = [
             "live/tasks",
         ],
     ),
-    ("sched", &["window", "window/bounded", "window/groups", "window/paper", "window/places"]),
-    ("web", &[".", "auth", "feed", "page", "routes"]),
 ];
 
 /// Each cycle between files of several folders: the folders, with the uses that make it.

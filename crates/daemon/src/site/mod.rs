@@ -21,6 +21,7 @@ pub mod observed;
 pub mod queued;
 mod reading;
 pub mod resources;
+mod room;
 pub mod size;
 pub mod slurm;
 mod watching;

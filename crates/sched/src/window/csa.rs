@@ -7,25 +7,26 @@ use std::ops::ControlFlow;
 use tradewind_model::{Criterion, Slot, Task, Time, Window};
 
 use super::cheapest::CheapestNodes;
+use super::prepared::PreparedRequest;
 use super::ranking::{Fit, NodeRanking};
-use super::search::{Found, Proof, Scratch, Searcher};
+use super::search::{Found, Proof, Scratch};
 use super::sweep::StartBounds;
 
 /// The rest of a slot after a task was cut out of it: (start, last start, rank).
 type Rest = Reverse<(i64, i64, u32)>;
 
-/// The best by the searcher's criterion of the windows that AMP cuts, each from what the earlier
+/// The best by the the search's criterion of the windows that AMP cuts, each from what the earlier
 /// ones left (paper 000, section 6.1, strategy 6); the first of equals.
 pub(super) fn find(
-    searcher: &Searcher,
+    prepared: &PreparedRequest,
     slots: &[Slot],
     bracket: StartBounds,
     scratch: &mut Scratch,
 ) -> Option<Found> {
-    let criterion = searcher.search.algorithm.criterion();
-    let ranking = &searcher.ranking;
+    let criterion = prepared.search.algorithm.criterion();
+    let ranking = &prepared.ranking;
     let mut best: Option<(Score, Vec<Task>)> = None;
-    cut_all(searcher, slots, bracket, scratch, |start, ranks| {
+    cut_all(prepared, slots, bracket, scratch, |start, ranks| {
         let score = Score::of(criterion, start, ranks, ranking);
         if best.as_ref().is_none_or(|(min, _)| score < *min) {
             best = Some((score, ranks.iter().map(|&rank| ranking.task(rank)).collect()));
@@ -103,15 +104,15 @@ impl Score {
 /// their slots comes back when its time comes. A search from the top of the list would find the
 /// same windows, because the list only shrinks. O((p + w) log n) for w tasks in all windows.
 fn cut_all(
-    searcher: &Searcher,
+    prepared: &PreparedRequest,
     slots: &[Slot],
     bracket: StartBounds,
     scratch: &mut Scratch,
     mut each: impl FnMut(i64, &[u32]),
 ) {
     let Scratch { buffers, ranks } = scratch;
-    let ranking = &searcher.ranking;
-    let mut cheapest = CheapestNodes::new(ranking, searcher.wanted, buffers);
+    let ranking = &prepared.ranking;
+    let mut cheapest = CheapestNodes::new(ranking, prepared.wanted, buffers);
     let mut rests: BinaryHeap<Rest> = BinaryHeap::new();
     let mut given = slots
         .iter()
@@ -135,7 +136,7 @@ fn cut_all(
         {
             cheapest.insert(rank, last);
         }
-        while cut_one(searcher, now, &mut cheapest, ranks, &mut rests).is_continue() {
+        while cut_one(prepared, now, &mut cheapest, ranks, &mut rests).is_continue() {
             each(now, ranks);
         }
     }
@@ -144,20 +145,20 @@ fn cut_all(
 /// Cuts the m cheapest out at `now`, if they keep to the budget: their ranks go to `ranks`, what
 /// remains of their slots to `rests`. Breaks if there is no window.
 fn cut_one(
-    searcher: &Searcher,
+    prepared: &PreparedRequest,
     now: i64,
     cheapest: &mut CheapestNodes<'_>,
     ranks: &mut Vec<u32>,
     rests: &mut BinaryHeap<Rest>,
 ) -> ControlFlow<()> {
-    if cheapest.sum().is_none_or(|sum| sum > searcher.ceiling()) {
+    if cheapest.sum().is_none_or(|sum| sum > prepared.ceiling()) {
         return ControlFlow::Break(());
     }
     ranks.clear();
     ranks.extend(cheapest.members());
     for &rank in &*ranks {
         cheapest.remove(rank);
-        let first = now + searcher.ranking.nodes[rank as usize].length;
+        let first = now + prepared.ranking.nodes[rank as usize].length;
         let last = cheapest.last_start(rank);
         if first <= last {
             rests.push(Reverse((first, last, rank)));

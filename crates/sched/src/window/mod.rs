@@ -34,13 +34,16 @@ mod front;
 mod groups;
 mod judges;
 mod limits;
+mod nodes;
 mod paper;
 mod pieces;
 mod places;
+mod prepared;
 mod priced;
 mod ranking;
 mod reason;
 mod search;
+mod searcher;
 mod sites;
 mod sweep;
 mod work;
@@ -48,7 +51,8 @@ mod work;
 pub use front::{FreeAtOnce, FrontRequest};
 pub use limits::derived_budget;
 pub(crate) use places::{least_demand, spans_for_one};
-pub use search::{Algorithm, Found, Proof, Scratch, Search, Searcher, Variant, find};
+pub use search::{Algorithm, Found, Proof, Scratch, Search, Variant};
+pub use searcher::{Searcher, find};
 
 #[cfg(test)]
 mod tests;

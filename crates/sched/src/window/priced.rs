@@ -16,8 +16,9 @@ use tradewind_model::{Criterion, Money, Slot, SlotList, Task, Time, Window};
 use super::bounded::one::{self, AliveNode};
 use super::csa::Score;
 use super::pieces::{Piece, Pieces, PriceList};
+use super::prepared::PreparedRequest;
 use super::ranking::Ranked;
-use super::search::{Algorithm, Found, Proof, Searcher};
+use super::search::{Algorithm, Found, Proof};
 use super::sweep::{ANY_LENGTH, StartBounds};
 use crate::window::work::Work;
 
@@ -38,7 +39,7 @@ struct PricedNode {
 }
 
 struct PricedSearch<'a> {
-    searcher: &'a Searcher,
+    prepared: &'a PreparedRequest,
     prices: &'a PriceList,
     criterion: &'a Criterion,
     budget: i128,
@@ -49,23 +50,23 @@ struct PricedSearch<'a> {
 
 /// The best window; for CSA the best of all that AMP cuts one after the other.
 pub(super) fn find(
-    searcher: &Searcher,
+    prepared: &PreparedRequest,
     prices: &PriceList,
     slots: &SlotList,
     bracket: StartBounds,
 ) -> Option<Found> {
-    let Algorithm::Csa(criterion) = &searcher.search.algorithm else {
-        let criterion = searcher.search.algorithm.criterion();
-        return PricedSearch::new(searcher, prices, criterion).find(slots.as_slice(), bracket);
+    let Algorithm::Csa(criterion) = &prepared.search.algorithm else {
+        let criterion = prepared.search.algorithm.criterion();
+        return PricedSearch::new(prepared, prices, criterion).find(slots.as_slice(), bracket);
     };
     let (mut left, mut bracket) = (slots.clone(), bracket);
     let mut best: Option<(Score, Window)> = None;
     loop {
-        let mut amp = PricedSearch::new(searcher, prices, &Criterion::Start);
+        let mut amp = PricedSearch::new(prepared, prices, &Criterion::Start);
         let Some(found) = amp.find(left.as_slice(), bracket) else { break };
         left.subtract_window(&found.window).ok()?;
         bracket.from = bracket.from.max(found.window.start().0);
-        let score = Score::of_window(criterion, &found.window, &searcher.ranking);
+        let score = Score::of_window(criterion, &found.window, &prepared.ranking);
         if best.as_ref().is_none_or(|(min, _)| score < *min) {
             best = Some((score, found.window));
         }
@@ -75,12 +76,12 @@ pub(super) fn find(
 
 /// The most nodes that are alive together under the price cap.
 pub(super) fn most_alive(
-    searcher: &Searcher,
+    prepared: &PreparedRequest,
     prices: &PriceList,
     slots: &[Slot],
     bracket: StartBounds,
 ) -> u32 {
-    let mut pieces = Pieces::new(prices, &searcher.ranking, slots, bracket);
+    let mut pieces = Pieces::new(prices, &prepared.ranking, slots, bracket);
     let (mut alive, mut most) = (Vec::new(), 0);
     while pieces.next(&mut alive).is_some() {
         most = most.max(alive.len());
@@ -90,29 +91,29 @@ pub(super) fn most_alive(
 
 /// What the cheapest of all windows costs, budget or not.
 pub(super) fn least_cost(
-    searcher: &Searcher,
+    prepared: &PreparedRequest,
     prices: &PriceList,
     slots: &[Slot],
     bracket: StartBounds,
 ) -> Option<Money> {
-    let mut search = PricedSearch::new(searcher, prices, &Criterion::Cost);
+    let mut search = PricedSearch::new(prepared, prices, &Criterion::Cost);
     search.budget = i128::MAX;
     search.find(slots, bracket).map(|found| found.window.cost())
 }
 
 impl<'a> PricedSearch<'a> {
-    fn new(searcher: &'a Searcher, prices: &'a PriceList, criterion: &'a Criterion) -> Self {
-        let work = Work::new(searcher.search.work_limit);
-        let budget = searcher.ceiling();
-        PricedSearch { searcher, prices, criterion, budget, work, is_cut: false }
+    fn new(prepared: &'a PreparedRequest, prices: &'a PriceList, criterion: &'a Criterion) -> Self {
+        let work = Work::new(prepared.search.work_limit);
+        let budget = prepared.ceiling();
+        PricedSearch { prepared, prices, criterion, budget, work, is_cut: false }
     }
 
     fn find(&mut self, slots: &[Slot], bracket: StartBounds) -> Option<Found> {
-        let mut pieces = Pieces::new(self.prices, &self.searcher.ranking, slots, bracket);
+        let mut pieces = Pieces::new(self.prices, &self.prepared.ranking, slots, bracket);
         let mut alive = Vec::new();
         let mut best: Option<PricedStart> = None;
         while let Some(piece) = pieces.next(&mut alive) {
-            if alive.len() < self.searcher.wanted {
+            if alive.len() < self.prepared.wanted {
                 continue;
             }
             match self.criterion {
@@ -247,7 +248,7 @@ impl<'a> PricedSearch<'a> {
     }
 
     fn node(&self, rank: u32) -> &Ranked {
-        &self.searcher.ranking.nodes[rank as usize]
+        &self.prepared.ranking.nodes[rank as usize]
     }
 
     /// The cheapest within the budget, and their cost.
@@ -263,7 +264,7 @@ impl<'a> PricedSearch<'a> {
         items: &[PricedNode],
         by: impl Fn(&PricedNode) -> (i64, i64),
     ) -> Option<Vec<PricedNode>> {
-        let wanted = self.searcher.wanted;
+        let wanted = self.prepared.wanted;
         if items.len() < wanted {
             return None;
         }
@@ -306,7 +307,7 @@ impl<'a> PricedSearch<'a> {
     fn knapsack(&mut self, items: &[PricedNode]) -> Option<(i128, Vec<u32>)> {
         let (mut cost, mut ranks) = self.cheapest(items)?;
         let mut value = self.value_of(&ranks);
-        let wanted = self.searcher.wanted;
+        let wanted = self.prepared.wanted;
         let of = |it: &PricedNode| (self.node(it.rank).value, it.cost, it.rank);
         let pairs: Vec<(i64, i64, u32)> = items.iter().map(of).collect();
         let alive = |(objective, constraint, rank)| AliveNode { objective, constraint, rank };
@@ -327,16 +328,16 @@ impl<'a> PricedSearch<'a> {
     fn tasks(&self, choice: &PricedStart) -> Vec<Task> {
         let task = |&rank: &u32| {
             let cost = Money(self.prices.cost(rank, self.node(rank), choice.start));
-            Task { cost, ..self.searcher.ranking.task(rank) }
+            Task { cost, ..self.prepared.ranking.task(rank) }
         };
         choice.ranks.iter().map(task).collect()
     }
 
     /// No window is below the lowest values of all nodes.
     fn gap(&self) -> Proof {
-        let mut values: Vec<i64> = self.searcher.ranking.nodes.iter().map(|it| it.value).collect();
+        let mut values: Vec<i64> = self.prepared.ranking.nodes.iter().map(|it| it.value).collect();
         values.sort_unstable();
-        let sum = values.iter().take(self.searcher.wanted).map(|&it| i128::from(it)).sum::<i128>();
+        let sum = values.iter().take(self.prepared.wanted).map(|&it| i128::from(it)).sum::<i128>();
         Proof::Gap { bound: sum.clamp(i64::MIN.into(), i64::MAX.into()) as i64 }
     }
 }

@@ -4,39 +4,40 @@ use tradewind_model::{Money, Reason, Slot};
 
 use super::cheapest::CheapestNodes;
 use super::judges::Least;
+use super::prepared::PreparedRequest;
 use super::priced;
 use super::ranking::NodeRanking;
-use super::search::{Scratch, Searcher};
+use super::search::Scratch;
 use super::sweep::{StartBounds, sweep};
 
 /// The first reason that holds, from the grid's size to the budget.
 pub(super) fn reason(
-    searcher: &Searcher,
+    prepared: &PreparedRequest,
     slots: &[Slot],
     bracket: StartBounds,
     scratch: &mut Scratch,
 ) -> Reason {
-    let needed = searcher.wanted as u32;
-    if needed > searcher.grid_size {
-        return Reason::WiderThanGrid { needed, nodes: searcher.grid_size };
+    let needed = prepared.wanted as u32;
+    if needed > prepared.grid_size {
+        return Reason::WiderThanGrid { needed, nodes: prepared.grid_size };
     }
-    let suitable = searcher.ranking.nodes.len() as u32;
+    let suitable = prepared.ranking.nodes.len() as u32;
     if suitable < needed {
-        let min_performance = searcher.min_performance;
+        let min_performance = prepared.min_performance;
         return Reason::TooFewNodes { needed, suitable, min_performance };
     }
-    let max = match &searcher.prices {
-        Some(prices) => priced::most_alive(searcher, prices, slots, bracket),
-        None => most_alive(&searcher.ranking, slots, bracket),
+    let max = match &prepared.prices {
+        Some(prices) => priced::most_alive(prepared, prices, slots, bracket),
+        None => most_alive(&prepared.ranking, slots, bracket),
     };
     if max < needed {
-        return Reason::NoCommonTime { needed, max, deadline: searcher.deadline };
+        return Reason::NoCommonTime { needed, max, deadline: prepared.deadline };
     }
-    let cheapest = match &searcher.prices {
-        Some(prices) => priced::least_cost(searcher, prices, slots, bracket).unwrap_or_default(),
-        None => cheapest_window(searcher, slots, bracket, scratch),
+    let cheapest = match &prepared.prices {
+        Some(prices) => priced::least_cost(prepared, prices, slots, bracket).unwrap_or_default(),
+        None => cheapest_window(prepared, slots, bracket, scratch),
     };
-    Reason::BudgetShort { cheapest, budget: searcher.budget.unwrap_or(cheapest) }
+    Reason::BudgetShort { cheapest, budget: prepared.budget.unwrap_or(cheapest) }
 }
 
 /// The most nodes that are free together, each for its task's length.
@@ -56,13 +57,13 @@ fn most_alive(ranking: &NodeRanking, slots: &[Slot], bracket: StartBounds) -> u3
 
 /// What the cheapest of all windows costs, budget or not.
 fn cheapest_window(
-    searcher: &Searcher,
+    prepared: &PreparedRequest,
     slots: &[Slot],
     bracket: StartBounds,
     scratch: &mut Scratch,
 ) -> Money {
-    let by_cost = searcher.ranking.reweighted(|it| it.cost);
-    let mut cheapest = CheapestNodes::new(&by_cost, searcher.wanted, &mut scratch.buffers);
+    let by_cost = prepared.ranking.reweighted(|it| it.cost);
+    let mut cheapest = CheapestNodes::new(&by_cost, prepared.wanted, &mut scratch.buffers);
     let mut judge = Least { ceiling: i128::MAX, found: None };
     sweep(&by_cost, slots, bracket, &mut cheapest, &mut judge);
     let (_, cost) = judge.found.unwrap_or_default();

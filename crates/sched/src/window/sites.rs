@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use tradewind_model::{Grid, Money, NodeId, Reason, SiteId, SlotList, Span, Task, Time, Window};
+use tradewind_model::{Grid, Money, NodeId, Reason, SiteId, Span, Task, Window};
 
 use super::csa::Score;
+use super::prepared::PreparedRequest;
 use super::ranking::NodeRanking;
-use super::search::{Found, Proof, Scratch, Searcher};
+use super::search::{Found, Proof};
 
 /// The ranking of each site's nodes, by site; empty if all lie at one.
 pub(super) fn rankings(grid: &Grid, ranking: &NodeRanking) -> Vec<NodeRanking> {
@@ -18,18 +19,15 @@ pub(super) fn rankings(grid: &Grid, ranking: &NodeRanking) -> Vec<NodeRanking> {
     }
 }
 
-/// The best of the sites' windows; equals are ordered by their nodes, as within one search.
-pub(super) fn find<'s>(
-    sites: impl Iterator<Item = &'s Searcher>,
-    slots: &SlotList,
-    from: Time,
-    scratch: &mut Scratch,
+/// The best of the windows of several searches, each with what was searched for; equals are
+/// ordered by their nodes, as within one search.
+pub(super) fn best<'s>(
+    windows: impl Iterator<Item = (&'s PreparedRequest, Found)>,
 ) -> Option<Found> {
     let mut best: Option<(WindowKey, Found)> = None;
     let mut bound = i128::MAX;
     let mut is_heuristic = false;
-    for site in sites {
-        let Some(found) = site.find(slots, from, scratch) else { continue };
+    for (site, found) in windows {
         let key = key(site, &found.window);
         match found.proof {
             Proof::Exact => bound = bound.min(key.0.value()),
@@ -53,7 +51,7 @@ pub(super) fn find<'s>(
 /// node.
 type WindowKey = (Score, Vec<(Money, Span, NodeId)>);
 
-fn key(site: &Searcher, window: &Window) -> WindowKey {
+fn key(site: &PreparedRequest, window: &Window) -> WindowKey {
     let criterion = site.search.algorithm.criterion();
     let score = Score::of_window(criterion, window, &site.ranking);
     let of = |task: &Task| (task.cost, task.length, task.node);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use tradewind_model::Slot;
+use tradewind_model::{NodeId, Slot};
 
 use super::cheapest::CheapestNodes;
 use super::ranking::NodeRanking;
@@ -76,5 +76,24 @@ pub(super) fn sweep(
     }
     if now != i64::MIN {
         let _ = judge.close(now, cheapest);
+    }
+}
+
+/// Fills `ranks` with the nodes that are alive at `start`.
+pub(super) fn alive_at(
+    ranking: &NodeRanking,
+    start: i64,
+    slots: &[Slot],
+    bracket: StartBounds,
+    ranks: &mut Vec<u32>,
+) {
+    ranks.clear();
+    let reach = slots.partition_point(|slot| slot.start.0 <= start);
+    for slot in slots[..reach].iter().filter(|slot| slot.end.0 > start) {
+        let NodeId(node) = slot.node;
+        let fit = ranking.fits[node as usize];
+        if bracket.starts(slot, fit.length).is_some_and(|(_, last)| start <= last) {
+            ranks.push(fit.rank);
+        }
     }
 }

@@ -8,13 +8,9 @@
 
 use std::net::IpAddr;
 
-use axum::extract::{Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderValue, StatusCode};
 
-use crate::context::Context;
 use crate::failure::{Answer, ErrorResponse};
 
 /// Names of the daemon.
@@ -40,7 +36,7 @@ impl Hosts {
 
     /// # Errors
     /// If the header names another host. A request without the header is no browser's.
-    fn check<'a>(&self, mut named: impl Iterator<Item = &'a HeaderValue>) -> Answer<()> {
+    pub(crate) fn check<'a>(&self, mut named: impl Iterator<Item = &'a HeaderValue>) -> Answer<()> {
         let is_own = |value: &HeaderValue| {
             let host = value.to_str().ok().and_then(host_of);
             host.is_some_and(|host| self.is_own(&host))
@@ -70,18 +66,6 @@ fn host_of(text: &str) -> Option<String> {
     let address = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
     let host = address.unwrap_or_else(|| host.strip_suffix('.').unwrap_or(host));
     (!host.is_empty() && !text.contains('@')).then(|| host.to_ascii_lowercase())
-}
-
-/// Refuses requests for hosts of other names.
-pub(crate) async fn guard(
-    State(context): State<Context>,
-    request: Request,
-    next: Next,
-) -> Response {
-    match context.auth.hosts.check(request.headers().get_all(header::HOST).iter()) {
-        Ok(()) => next.run(request).await,
-        Err(failure) => failure.into_response(),
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Authentication, and how often a user may send requests.
+//! Who is known: tokens, sessions, hosts, and how often each may ask.
 
 pub(crate) mod bodies;
 pub(crate) mod guesses;
@@ -10,15 +10,11 @@ pub(crate) mod seats;
 mod secret;
 pub(crate) mod sessions;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use tradewind_daemon::audit::AuditKind;
+use axum::http::{HeaderMap, Method, header};
 use tradewind_daemon::live::Usage;
 use tradewind_daemon::live::rights::{Actor, TokenHash};
 use tradewind_daemon::live::state;
@@ -29,10 +25,7 @@ pub use secret::{hash_of, new_secret};
 
 use crate::api::{Limits, SignIn};
 use crate::clock::now;
-use crate::context::Context;
 use crate::failure::{Answer, ErrorResponse};
-use crate::notes;
-use crate::views::words;
 use bodies::Bodies;
 use guesses::Guesses;
 use hosts::Hosts;
@@ -42,15 +35,12 @@ use rate::Buckets;
 use seats::Seats;
 use sessions::{Lengths, Sessions, Use};
 
-/// How late a refusal for a limit comes, so that there are few on each connection.
-pub(crate) const DELAY: Duration = Duration::from_millis(250);
-
 /// An authenticated user.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) actor: Actor,
     pub(crate) token: u64,
-    secret: TokenHash,
+    pub(crate) secret: TokenHash,
     /// When the secret that was used expires, by the system's clock.
     pub(crate) expires: Option<Time>,
     /// The session on the pages that the request belongs to.
@@ -58,27 +48,25 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    fn is_expired(&self) -> bool {
+    /// Whether the secret is no longer valid.
+    pub(crate) fn is_expired(&self) -> bool {
         self.expires.is_some_and(|it| it <= now())
     }
 }
-
-/// Header that says when the token expires: seconds since 1970.
-const EXPIRES: HeaderName = HeaderName::from_static("tradewind-token-expires");
 
 /// Known tokens and sessions. The market's own list is asked about the others.
 #[derive(Debug)]
 pub(crate) struct Doors {
     known: RwLock<CallerCache>,
-    tokens: Buckets<u64>,
-    users: Buckets<String>,
-    addresses: Buckets<IpAddr>,
+    pub(crate) tokens: Buckets<u64>,
+    pub(crate) users: Buckets<String>,
+    pub(crate) addresses: Buckets<IpAddr>,
     /// Requests of each address that failed for want of a valid token: these do not count for other
     /// callers.
     failures: Buckets<IpAddr>,
     /// Sign-ins with a provider that each address begins, and questions to the provider for it.
-    sign_ins: Buckets<IpAddr>,
-    asked: Buckets<IpAddr>,
+    pub(crate) sign_ins: Buckets<IpAddr>,
+    pub(crate) asked: Buckets<IpAddr>,
     /// Submissions of each user, and their bytes.
     pub(crate) submissions: Buckets<String>,
     pub(crate) submitted_bytes: Buckets<String>,
@@ -133,13 +121,13 @@ impl Doors {
     }
 
     /// Counts a request without a token, for all addresses that its host has to itself.
-    fn count(&self, address: IpAddr, cost: u32, now: Instant) -> Result<(), Usage> {
+    pub(crate) fn count(&self, address: IpAddr, cost: u32, now: Instant) -> Result<(), Usage> {
         let bucket = if cost > 1 { &self.failures } else { &self.addresses };
         bucket.take(network(address), cost.into(), now)
     }
 
     /// The caller, if known; and how many had to go so far.
-    fn find(&self, hash: &TokenHash) -> (Option<Caller>, u64) {
+    pub(crate) fn find(&self, hash: &TokenHash) -> (Option<Caller>, u64) {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         // All are compared, whichever it is.
         let same = |found: Option<Caller>, (other, caller): &(TokenHash, Caller)| {
@@ -150,7 +138,7 @@ impl Doors {
     }
 
     /// Remembers a caller, unless a token was revoked since it was looked up.
-    fn admit(&self, hash: TokenHash, caller: Caller, gone: u64) {
+    pub(crate) fn admit(&self, hash: TokenHash, caller: Caller, gone: u64) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if known.gone == gone && !known.callers.iter().any(|(other, _)| *other == hash) {
             // Secrets that were replaced, and tokens that expired, are not asked for again.
@@ -178,7 +166,7 @@ impl Doors {
 
 /// The hash of the token that the request came with, or that its page was signed in with; and the
 /// session then.
-fn token_of(
+pub(crate) fn token_of(
     auth: &Doors,
     method: &Method,
     headers: &HeaderMap,
@@ -210,161 +198,8 @@ fn bearer(headers: &HeaderMap) -> Answer<&str> {
     }
 }
 
-/// Admits requests with a valid token, within the rate limit.
-pub(crate) async fn guard(
-    State(context): State<Context>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    request: Request,
-    next: Next,
-) -> Response {
-    match enter(&context, peer, request.method(), request.headers()).await {
-        Ok(caller) => told(&context, caller, request, next).await,
-        Err(failure) => failure.into_response(),
-    }
-}
-
-/// Hands the request on with its caller, and says whom it was that was refused; writes down what an
-/// administrator reads of all users.
-pub(crate) async fn told(
-    context: &Context,
-    caller: Caller,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let (user, expires) = (caller.actor.user.clone(), caller.expires);
-    let route = request.extensions().get::<MatchedPath>();
-    let read = route.and_then(|it| notes::wide_read(&caller, request.method(), it.as_str()));
-    request.extensions_mut().insert(caller);
-    let mut response = next.run(request).await;
-    if let Some(what) = read.filter(|_| response.status().is_success()) {
-        context.audit.note(&user, AuditKind::Read, what, "done");
-    }
-    if let Some(expires) = expires {
-        response.headers_mut().insert(EXPIRES, HeaderValue::from(expires.0));
-    }
-    if let Some(failure) = response.extensions_mut().remove::<ErrorResponse>() {
-        response.extensions_mut().insert(failure.to(&user));
-    }
-    response
-}
-
-/// The same for what all callers on this machine may read, and from elsewhere administrators only.
-pub(crate) async fn guard_metrics(
-    State(context): State<Context>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if peer.ip().to_canonical().is_loopback() {
-        return next.run(request).await;
-    }
-    match enter(&context, peer, request.method(), request.headers()).await {
-        Ok(caller) if caller.actor.may_act_for("") => next.run(request).await,
-        Ok(_) => ErrorResponse::forbidden("only an administrator may see this").into_response(),
-        Err(failure) => failure.into_response(),
-    }
-}
-
-/// Counts a request without a token, such as one to sign in; at a cost above 1 one that failed.
-///
-/// # Errors
-/// If there were too many recently.
-pub(crate) fn admit(context: &Context, address: IpAddr, cost: u32) -> Answer<()> {
-    let taken = context.auth.count(address, cost, Instant::now());
-    taken.map_err(|usage| ErrorResponse::short("too many requests from this address", usage))
-}
-
-/// Counts a sign-in with a provider that a caller without a token begins.
-///
-/// # Errors
-/// If there were too many from this address recently.
-pub(crate) fn begin_sign_in(context: &Context, address: IpAddr) -> Answer<()> {
-    let taken = context.auth.sign_ins.take(network(address), 1, Instant::now());
-    taken.map_err(|usage| ErrorResponse::short("too many sign-ins from this address", usage))
-}
-
-/// Counts a question that goes on to the provider.
-///
-/// # Errors
-/// If there were too many from this address recently.
-pub(crate) fn ask_provider(context: &Context, address: IpAddr) -> Answer<()> {
-    let taken = context.auth.asked.take(network(address), 1, Instant::now());
-    taken.map_err(|usage| ErrorResponse::short("too many questions from this address", usage))
-}
-
-/// The caller, if the token is valid now. What other requests of the same address did
-/// matters only to requests without a valid token.
-pub(crate) async fn enter(
-    context: &Context,
-    peer: SocketAddr,
-    method: &Method,
-    headers: &HeaderMap,
-) -> Answer<Caller> {
-    let auth = &context.auth;
-    let found = match token_of(auth, method, headers) {
-        Ok((hash, session)) => {
-            let caller = identify(context, hash).await;
-            caller.map(|caller| Caller { session, ..caller })
-        }
-        Err(failure) => Err(failure),
-    };
-    let caller = match found {
-        Ok(caller) => caller,
-        Err(failure) if failure.is_unauthorized() => {
-            admit(context, peer.ip(), Limits::WRONG_TOKEN)?;
-            return Err(failure);
-        }
-        Err(failure) => return Err(failure),
-    };
-    let (now, user) = (Instant::now(), &caller.actor.user);
-    let limit = |what: &'static str| move |usage| ErrorResponse::short(what, usage).to(user);
-    let taken = auth.places.known(peer, user, now);
-    taken.map_err(limit("you have too many connections"))?;
-    let taken = auth.tokens.take(caller.token, 1, now);
-    taken.map_err(limit("too many requests with this token"))?;
-    let taken = auth.users.take(user.clone(), 1, now);
-    taken.map_err(limit("too many requests of this user"))?;
-    let taken = auth.addresses.take(network(peer.ip()), 1, now);
-    taken.map_err(limit("too many requests from this address"))?;
-    Ok(caller)
-}
-
-/// Whether the caller may still be here: streams end when the token is revoked or expires, and when
-/// the session that opened them ends. That the token is not known here says nothing: the market is
-/// asked then.
-pub(crate) async fn is_still_valid(context: &Context, caller: &Caller) -> bool {
-    let is_open = caller.session.is_none_or(|it| context.auth.sessions.is_open(it));
-    is_open && identify(context, caller.secret).await.is_ok()
-}
-
-/// Whose token it is.
-pub(crate) async fn identify(context: &Context, hash: TokenHash) -> Answer<Caller> {
-    let (known, gone) = context.auth.find(&hash);
-    let caller = match known {
-        Some(caller) => caller,
-        None => {
-            let found = context.look(move |live| look_up(live.state(), &hash)).await?;
-            let caller =
-                found.ok_or_else(|| ErrorResponse::unauthorized("token not recognised"))?;
-            context.auth.admit(hash, caller.clone(), gone);
-            caller
-        }
-    };
-    match caller.expires.filter(|_| caller.is_expired()) {
-        None => Ok(caller),
-        Some(at) => Err(expired(at)),
-    }
-}
-
-/// A caller with the right secret may know why it is not valid.
-fn expired(at: Time) -> ErrorResponse {
-    let message = format!("this token expired at {}", words::moment(at));
-    let hint = "sign in again, or have an administrator issue another: `tradewind token create`";
-    ErrorResponse::new(axum::http::StatusCode::UNAUTHORIZED, "unauthorized", message, hint)
-}
-
 /// All are compared, whichever it is, with their secrets before the present ones.
-fn look_up(state: &state::State, hash: &TokenHash) -> Option<Caller> {
+pub(crate) fn look_up(state: &state::State, hash: &TokenHash) -> Option<Caller> {
     // The market's time is converted here, once: requests are many.
     let lead = state.lead();
     let clock = |moment: Time| Time(moment.0.saturating_sub(lead.0));

@@ -259,7 +259,7 @@ impl ConnectionsInner {
 }
 
 /// The address; of IPv6 the /64, which one host has to itself.
-pub(super) fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(it) => IpAddr::V6(Ipv6Addr::from_bits(it.to_bits() >> 64 << 64)),
         it @ IpAddr::V4(_) => it,

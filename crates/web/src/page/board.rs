@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tradewind_daemon::live::Live;
 use tradewind_model::Span;
 
+use super::cache::PageContext;
 use super::choice::RowFilter;
 use super::scene::scene;
 use crate::blocking::blocking;
 use crate::clock::now;
-use crate::context::Context;
 use crate::failure::Answer;
 use crate::timeline::{Board, Scene};
 use crate::views::status::Moment;
@@ -59,30 +59,30 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// The board of the market as it is, with the rows that were chosen; it is made once per row of
 /// the journal.
-pub(crate) async fn board(context: &Context, choice: RowFilter) -> Answer<Arc<Shown>> {
+pub(crate) async fn board(context: &PageContext, choice: RowFilter) -> Answer<Arc<Shown>> {
     let known = known(context).await?;
     let fits =
         |(of, shown): &&(RowFilter, Arc<Shown>)| *of == choice && Arc::ptr_eq(&shown.known, &known);
-    if let Some((_, shown)) = locked(&context.boards.boards).iter().find(fits) {
+    if let Some((_, shown)) = locked(&context.cache.boards.boards).iter().find(fits) {
         return Ok(Arc::clone(shown));
     }
     let (of, wanted) = (Arc::clone(&known), choice.clone());
     let board = blocking(move || wanted.board(&of.scene, of.now)).await?;
     let shown = Arc::new(Shown { board, known: Arc::clone(&known) });
-    let mut boards = locked(&context.boards.boards);
+    let mut boards = locked(&context.cache.boards.boards);
     boards.retain(|(of, shown)| *of != choice && Arc::ptr_eq(&shown.known, &known));
     boards.truncate(KEPT - 1);
     boards.insert(0, (choice, Arc::clone(&shown)));
     Ok(shown)
 }
 
-async fn known(context: &Context) -> Answer<Arc<BoardSource>> {
+async fn known(context: &PageContext) -> Answer<Arc<BoardSource>> {
     let gauges = Arc::clone(context.market.gauges());
     let seq = gauges.last_row();
     let advisor = Arc::clone(&context.advisor);
     let plan = blocking(move || advisor.plan()).await?;
     let at = plan.as_ref().map(|plan| plan.queue.queue_as_of);
-    let last = locked(&context.boards.last).clone();
+    let last = locked(&context.cache.boards.last).clone();
     if let Some(last) = last.filter(|last| last.seq == seq && last.planned == at) {
         return Ok(last);
     }
@@ -93,7 +93,7 @@ async fn known(context: &Context) -> Answer<Arc<BoardSource>> {
         BoardSource { scene, seq: gauges.last_row(), planned: at, now, lead: live.state().lead() }
     };
     let known = Arc::new(context.look(look).await?);
-    *locked(&context.boards.last) = Some(Arc::clone(&known));
+    *locked(&context.cache.boards.last) = Some(Arc::clone(&known));
     Ok(known)
 }
 

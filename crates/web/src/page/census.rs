@@ -10,9 +10,9 @@ use tradewind_daemon::live::Live;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Job, JobHold, Phase};
 
+use super::cache::PageContext;
 use super::jobs::failed_lately;
 use crate::blocking::blocking;
-use crate::context::Context;
 use crate::failure::Answer;
 use crate::views::failures;
 use crate::views::status::{Moment, StatusGroup, group};
@@ -74,7 +74,7 @@ struct KeptCensus {
 impl LastCensus {
     /// What there is of jobs now: counted once per row of the journal and plan of the queue, for all
     /// readers; requests that come meanwhile wait for it.
-    pub(super) async fn of(&self, context: &Context) -> Answer<Arc<Census>> {
+    pub(super) async fn of(&self, context: &PageContext) -> Answer<Arc<Census>> {
         let mut last = self.0.lock().await;
         let seq = context.market.gauges().last_row();
         let advisor = Arc::clone(&context.advisor);

@@ -160,7 +160,7 @@ async fn shown(
 ) -> Answer<JobPage> {
     let shell = Shell::new(context, caller, "Job").await?;
     let (job, _) = look(context, caller, number).await?;
-    notes::read(context, caller, &job.user, &format!("job {number} of {}", job.user));
+    notes::read(&context.audit, caller, &job.user, &format!("job {number} of {}", job.user));
     let waits = match job.waits_here() {
         true => Some(explained(context, caller.clone(), number).await),
         false => None,

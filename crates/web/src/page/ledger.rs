@@ -134,7 +134,7 @@ fn note_read(context: &Context, caller: &Caller, account: &str, wanted: &Posting
     let own = Account::User(caller.actor.user.clone());
     if wanted.account.as_ref() != Some(&own) {
         let whose = if account.is_empty() { "all accounts" } else { account };
-        notes::read(context, caller, "", &format!("statement of {whose}"));
+        notes::read(&context.audit, caller, "", &format!("statement of {whose}"));
     }
 }
 

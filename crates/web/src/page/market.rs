@@ -8,6 +8,7 @@ use serde::Deserialize;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_model::{PoolId, Time};
 
+use super::cache::PageContext;
 use super::chart::{Figure, HATCHES};
 use super::prices::{self, Editor, ManagedPool};
 use super::recent::{BACK, Chosen, PlannedPrices, TimeRange, figures};
@@ -18,7 +19,6 @@ use super::words;
 use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::clock::present;
-use crate::context::Context;
 use crate::documents::SiteList;
 use crate::extract::Selection;
 use crate::failure::Answer;
@@ -92,7 +92,7 @@ struct Seen {
 }
 
 pub(crate) async fn show(
-    State(context): State<Context>,
+    State(context): State<PageContext>,
     caller: Caller,
     Selection(which): Selection<MarketQuery>,
 ) -> PageResult {
@@ -101,7 +101,7 @@ pub(crate) async fn show(
 
 /// The page with one form as it was filled in.
 pub(crate) async fn edited(
-    context: &Context,
+    context: &PageContext,
     caller: &Caller,
     editor: Editor,
 ) -> Answer<impl Template> {
@@ -109,7 +109,7 @@ pub(crate) async fn edited(
 }
 
 async fn shown(
-    context: &Context,
+    context: &PageContext,
     caller: &Caller,
     which: MarketQuery,
     edited: Option<Editor>,
@@ -184,7 +184,7 @@ fn seen(state: &tradewind_daemon::live::State, actor: &Actor, back: &str) -> See
 
 /// What owners' tables say for the hours ahead.
 async fn ahead(
-    context: &Context,
+    context: &PageContext,
     asked: Vec<(Option<String>, u32)>,
     trends: &Trends,
 ) -> Answer<PlannedPrices> {
@@ -226,7 +226,7 @@ fn chosen<'a>(trends: &Trends, of: &'a str) -> Chosen<'a> {
     }
 }
 
-async fn tried(context: &Context, caller: &Caller, name: &str) -> Answer<Trial> {
+async fn tried(context: &PageContext, caller: &Caller, name: &str) -> Answer<Trial> {
     let pool = prices::managed(context, caller, name).await?;
     let price = context.look(move |live| live.state().market.price_now(pool.id)).await?;
     trial(context, caller, name, (pool.id, price)).await

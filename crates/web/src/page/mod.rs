@@ -12,6 +12,7 @@ mod assets;
 mod board;
 mod breakdown;
 mod bulk;
+mod cache;
 mod census;
 mod change;
 mod chart;
@@ -59,17 +60,11 @@ use std::net::SocketAddr;
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 
-use crate::auth;
 use crate::context::Context;
 use crate::failure::ErrorResponse;
+use crate::guard;
+use cache::PageContext;
 use reply::Trouble;
-
-pub(crate) use board::Boards;
-pub(crate) use census::LastCensus;
-pub(crate) use policy::{Compared, Copied};
-pub(crate) use prices::LastChanges;
-pub(crate) use runs::Runs;
-pub(crate) use trial::{TrialBasis, TriedPrice};
 
 /// What a page may do: use what comes from here, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
@@ -133,6 +128,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .merge(inside)
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(from_fn(guarded))
+        .with_state(PageContext::new(context.clone()))
 }
 
 /// Admits signed-in users only.
@@ -142,9 +138,9 @@ async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    let entered = auth::enter(&context, peer, request.method(), request.headers()).await;
+    let entered = guard::enter(&context, peer, request.method(), request.headers()).await;
     match entered {
-        Ok(caller) => auth::told(&context, caller, request, next).await,
+        Ok(caller) => guard::told(&context, caller, request, next).await,
         Err(failure) if failure.is_unauthorized() => session::to_the_door(request.uri()),
         Err(failure) => Trouble::from(failure).into_response(),
     }

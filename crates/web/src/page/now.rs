@@ -9,13 +9,13 @@ use tradewind_daemon::live::state::State as Books;
 use tradewind_model::{PoolId, Time};
 
 use super::board;
+use super::cache::PageContext;
 use super::census::{CardCounts, Census, OwnJobs};
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::auth::Caller;
 use crate::clock::present;
-use crate::context::Context;
 use crate::documents::{self, Credits, Pool, SiteState};
 use crate::views;
 use crate::views::sentence::{StatusSentence, status_sentence};
@@ -89,10 +89,10 @@ struct Alert {
 }
 
 /// How the market is.
-pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> PageResult {
+pub(crate) async fn show(State(context): State<PageContext>, caller: Caller) -> PageResult {
     let shell = Shell::new(&context, &caller, "Now").await?;
     let actor = caller.actor;
-    let census = context.census.of(&context).await?;
+    let census = context.cache.census.of(&context).await?;
     let look = context.see(move |live, moment| {
         let is_new = moment.state.last_job() == 0;
         let none = OwnJobs::default();

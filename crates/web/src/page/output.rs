@@ -21,11 +21,12 @@ use tradewind_daemon::site::{Excerpt, Stream, Written};
 use super::reply::{PageResult, Trouble, show as page};
 use super::shell::Shell;
 use super::words;
-use crate::auth::{Caller, is_still_valid};
+use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::Job;
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, ErrorResponse};
+use crate::guard::is_still_valid;
 use crate::routes::output::{OUTPUT, Source, source, stream};
 use crate::views::jobs;
 

@@ -11,6 +11,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Live};
 
 use super::breakdown::{JobFacts, Sum, Tier, sums, tiers};
+use super::cache::PageContext;
 use super::mark::Mark;
 use super::reply::{PageResult, go, show as page};
 use super::runs::{Run, advised, said};
@@ -18,7 +19,6 @@ use super::shell::Shell;
 use super::words;
 use crate::api::{Advisor, MarketView};
 use crate::auth::Caller;
-use crate::context::Context;
 use crate::documents::{JobChange, WhatIf, WhatIfQuestion};
 use crate::extract::Selection;
 use crate::failure::{Answer, ErrorResponse};
@@ -177,7 +177,7 @@ fn may(caller: &Caller) -> Answer<()> {
 }
 
 pub(crate) async fn show(
-    State(context): State<Context>,
+    State(context): State<PageContext>,
     caller: Caller,
     Selection(PolicyQuery { compare }): Selection<PolicyQuery>,
 ) -> PageResult {
@@ -193,7 +193,7 @@ pub(crate) async fn show(
 
 /// The comparison of these: one that is there, or a new one.
 async fn compared(
-    context: &Context,
+    context: &PageContext,
     caller: &Caller,
     shell: &Shell,
     all: Vec<String>,
@@ -201,7 +201,7 @@ async fn compared(
     let cut = all.len().saturating_sub(MAX);
     let all: Vec<String> = all.into_iter().take(MAX).collect();
     let question = all.join(",");
-    let run = match context.compared.get(&question, &shell.policy) {
+    let run = match context.cache.compared.get(&question, &shell.policy) {
         Some(run) => run,
         None => {
             let gauges = Arc::clone(context.market.gauges());
@@ -211,7 +211,7 @@ async fn compared(
             let mark = Mark::of(&view.market);
             let copied = Copied { at: view.market.now().0, seq, mark };
             let run = Arc::new(Run::new(shell.policy.clone(), copied, all.len()));
-            context.compared.keep(question, Arc::clone(&run));
+            context.cache.compared.keep(question, Arc::clone(&run));
             let (context, who) = (context.clone(), caller.actor.clone());
             tokio::spawn(go_through(context, who, Arc::clone(&run), view, all.clone()));
             run
@@ -243,7 +243,7 @@ async fn compared(
 
 /// One policy after the other on the same copy: others are advised in between.
 async fn go_through(
-    context: Context,
+    context: PageContext,
     who: Actor,
     run: Arc<Run<Copied, Compared>>,
     view: MarketView,
@@ -304,14 +304,14 @@ pub(crate) struct PolicyForm {
 }
 
 pub(crate) async fn switch(
-    State(context): State<Context>,
+    State(context): State<PageContext>,
     caller: Caller,
     Form(PolicyForm { policy, again }): Form<PolicyForm>,
 ) -> PageResult {
     may(&caller)?;
     if policy.is_empty() {
         let names: Vec<String> = names(&again).into_iter().take(MAX).collect();
-        context.compared.forget(&names.join(","));
+        context.cache.compared.forget(&names.join(","));
         return Ok(go(&format!("/policy?compare={}", words::in_address(&again))));
     }
     context.ask(caller.actor, Ask::Policy { policy }).await?;

@@ -10,13 +10,13 @@ use axum::http::StatusCode;
 use tradewind_daemon::live::Ask;
 use tradewind_model::{PoolId, Price, Time};
 
+use super::cache::PageContext;
 use super::market;
 use super::reply::{PageResult, go, show as page};
 use super::words;
 use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::clock::present;
-use crate::context::Context;
 use crate::documents::Credits;
 use crate::failure::{Answer, ErrorResponse};
 use crate::price_rules::{PriceRule, PriceRules};
@@ -138,7 +138,7 @@ impl LastChanges {
 }
 
 /// A pool's form, with the rules in force.
-pub(crate) async fn editor(context: &Context, pool: &ManagedPool) -> Answer<Editor> {
+pub(crate) async fn editor(context: &PageContext, pool: &ManagedPool) -> Answer<Editor> {
     let rules = rules(context, pool.id, pool.set.clone()).await?;
     let mut rows: Vec<Row> = rules.rules.iter().map(row).collect();
     rows.resize(rows.len() + MORE, Row::default());
@@ -148,13 +148,13 @@ pub(crate) async fn editor(context: &Context, pool: &ManagedPool) -> Answer<Edit
         rows,
         was: rules.text(),
         is_set: pool.set.is_some(),
-        can_undo: context.last_prices.before(pool).is_some(),
+        can_undo: context.cache.last_prices.before(pool).is_some(),
         wrong: None,
         preview: None,
     })
 }
 
-async fn rules(context: &Context, pool: PoolId, set: Option<String>) -> Answer<PriceRules> {
+async fn rules(context: &PageContext, pool: PoolId, set: Option<String>) -> Answer<PriceRules> {
     let tariffs = Arc::clone(&context.tariffs);
     blocking(move || tariffs.rules(pool, set.as_deref())).await
 }
@@ -240,7 +240,7 @@ fn shown(text: &str) -> String {
 
 /// Previews a change of prices, makes it, or undoes the last one.
 pub(crate) async fn set(
-    State(context): State<Context>,
+    State(context): State<PageContext>,
     caller: Caller,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> PageResult {
@@ -248,7 +248,7 @@ pub(crate) async fn set(
     let pool = managed(&context, &caller, &form.pool).await?;
     let (wanted, resets) = match form.set.as_str() {
         "again" => {
-            context.trials.forget(&pool.name);
+            context.cache.trials.forget(&pool.name);
             return Ok(go(&format!("/market?try={}#trial", words::in_address(&pool.name))));
         }
         "undo" => return undo(&context, caller, pool).await,
@@ -281,7 +281,7 @@ pub(crate) async fn set(
 
 /// The same page, with what was typed and what is wrong with it.
 async fn refused(
-    context: &Context,
+    context: &PageContext,
     caller: &Caller,
     (pool, form): (&ManagedPool, PriceForm),
     wrong: PriceError,
@@ -294,7 +294,7 @@ async fn refused(
 
 /// The rules that were typed; they are checked one by one, so that the wrong one can be named.
 async fn checked(
-    context: &Context,
+    context: &PageContext,
     pool: PoolId,
     form: &PriceForm,
 ) -> Answer<Result<PriceRules, PriceError>> {
@@ -330,29 +330,29 @@ fn without_line(message: &str) -> String {
 }
 
 async fn change(
-    context: &Context,
+    context: &PageContext,
     caller: Caller,
     pool: ManagedPool,
     text: Option<String>,
 ) -> PageResult {
     context.ask(caller.actor, Ask::Tariff { pool: pool.id, text: text.clone() }).await?;
-    context.last_prices.all().insert(pool.name, (pool.set, text));
+    context.cache.last_prices.all().insert(pool.name, (pool.set, text));
     Ok(go("/market#your-prices"))
 }
 
-async fn undo(context: &Context, caller: Caller, pool: ManagedPool) -> PageResult {
+async fn undo(context: &PageContext, caller: Caller, pool: ManagedPool) -> PageResult {
     let hint = "look at the rules in force";
-    let Some(text) = context.last_prices.before(&pool) else {
+    let Some(text) = context.cache.last_prices.before(&pool) else {
         let message = "there is no change to undo: the prices have changed since";
         return Err(ErrorResponse::invalid(message, hint).into());
     };
     context.ask(caller.actor, Ask::Tariff { pool: pool.id, text }).await?;
-    context.last_prices.all().remove(&pool.name);
+    context.cache.last_prices.all().remove(&pool.name);
     Ok(go("/market#your-prices"))
 }
 
 async fn preview(
-    context: &Context,
+    context: &PageContext,
     pool: &ManagedPool,
     (now, next): (&PriceRules, &PriceRules),
     resets: bool,
@@ -405,7 +405,11 @@ fn changes(now: &PriceRules, next: &PriceRules) -> Vec<RuleChange> {
 }
 
 /// The pool, if the reader may set its prices.
-pub(crate) async fn managed(context: &Context, caller: &Caller, name: &str) -> Answer<ManagedPool> {
+pub(crate) async fn managed(
+    context: &PageContext,
+    caller: &Caller,
+    name: &str,
+) -> Answer<ManagedPool> {
     let (wanted, actor) = (name.to_owned(), caller.actor.clone());
     let found = context.look(move |live| {
         let state = live.state();

@@ -11,10 +11,11 @@ use super::assets::version;
 use super::next::own;
 use super::reply::{PageResult, go, show};
 use super::session::{door, start};
+use crate::auth::new_secret;
 use crate::auth::sessions::{Newcomer, agent_of};
-use crate::auth::{self, new_secret};
 use crate::context::Context;
 use crate::failure::{Answer, ErrorResponse};
+use crate::guard;
 use crate::oidc::{Attempt, Hint, Identity, Oidc, Refused};
 use crate::routes::sign_in;
 
@@ -68,7 +69,7 @@ pub(crate) async fn begin(
     Query(Begin { next }): Query<Begin>,
 ) -> PageResult {
     let oidc = provider(&context)?;
-    auth::begin_sign_in(&context, peer.ip())?;
+    guard::begin_sign_in(&context, peer.ip())?;
     let next = own(&next);
     let (secret, _) = new_secret().map_err(ErrorResponse::unavailable)?;
     match oidc.address(Attempt { secret: &secret, next }).await? {
@@ -102,7 +103,7 @@ pub(crate) async fn back(
         let why = format!("the sign-in was not completed there ({word})");
         return refuse(&context, next, &Refused::Person(why)).await;
     };
-    auth::ask_provider(&context, peer.ip())?;
+    guard::ask_provider(&context, peer.ip())?;
     match oidc.arrive(Attempt { secret, next }, code, iss).await? {
         Ok(found) => enter(&context, &headers, found, next).await,
         Err(refused) => refuse(&context, next, &refused).await,

@@ -18,9 +18,10 @@ use super::words;
 use crate::api::Limits;
 use crate::auth::guesses::{self, Verdict};
 use crate::auth::sessions::{COOKIE, Newcomer, agent_of};
-use crate::auth::{self, Caller, hash_of, looks_right, new_secret};
+use crate::auth::{Caller, hash_of, looks_right, new_secret};
 use crate::context::Context;
 use crate::failure::{Answer, ErrorResponse};
+use crate::guard;
 use crate::oidc::Hint;
 use crate::routes::sessions;
 
@@ -83,7 +84,7 @@ pub(crate) async fn begin(
     let (next, token) = (own(&next), token.trim());
     let hash = hash_of(token);
     let found = match looks_right(token) {
-        true => auth::identify(&context, hash).await,
+        true => guard::identify(&context, hash).await,
         false => Err(ErrorResponse::unauthorized("this is no token")),
     };
     let address = format!("from {}", peer.ip().to_canonical());
@@ -99,7 +100,7 @@ pub(crate) async fn begin(
         Err(failure) if failure.is_unauthorized() => {
             let who = format!("@{}", peer.ip().to_canonical());
             context.audit.note(&who, AuditKind::SignIn, address, "wrong token");
-            drop(auth::admit(&context, peer.ip(), Limits::WRONG_TOKEN));
+            drop(guard::admit(&context, peer.ip(), Limits::WRONG_TOKEN));
             refuse(&context, peer, token, (next, &failure))
         }
         Err(failure) => Err(failure.into()),

@@ -8,10 +8,10 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
 use super::board::{Shown, board};
+use super::cache::PageContext;
 use super::choice::{Order, RowFilter, Whose, sight};
 use crate::auth::Caller;
 use crate::blocking::blocking;
-use crate::context::Context;
 use crate::extract::Selection;
 use crate::failure::{Answer, ErrorResponse};
 use crate::timeline::{Area, Picture, Table, View};
@@ -73,7 +73,7 @@ struct PoolRows {
 
 /// The whole board's frame.
 pub(crate) async fn frame(
-    State(context): State<Context>,
+    State(context): State<PageContext>,
     caller: Caller,
     Selection(rows): Selection<RowsQuery>,
 ) -> Answer<Json<TimelineFrame>> {
@@ -151,7 +151,7 @@ struct TimelineSlice<'a> {
 /// The part of the board that is looked at: a line of JSON, and behind it the cells' bytes, if
 /// there are cells.
 pub(crate) async fn picture(
-    State(context): State<Context>,
+    State(context): State<PageContext>,
     caller: Caller,
     Selection(wanted): Selection<TimelineQuery>,
 ) -> Answer<Response> {
@@ -193,7 +193,7 @@ pub(crate) struct PlaceContent {
 
 /// What is in a cell, or in view.
 pub(crate) async fn digest(
-    State(context): State<Context>,
+    State(context): State<PageContext>,
     caller: Caller,
     Selection(wanted): Selection<TimelineQuery>,
 ) -> Answer<Json<PlaceContent>> {
@@ -240,7 +240,7 @@ pub(crate) struct RowRanges {
 
 /// Rows that are free for each window by itself.
 pub(crate) async fn places(
-    State(context): State<Context>,
+    State(context): State<PageContext>,
     caller: Caller,
     Selection(it): Selection<Windows>,
 ) -> Answer<Json<RowRanges>> {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_model::{PoolId, Price};
 
+use super::cache::PageContext;
 use super::chart::{Tried, response};
 use super::runs::{Run, advised};
 use super::words;
 use crate::api::{Advisor, MarketView};
 use crate::auth::Caller;
-use crate::context::Context;
 use crate::documents::Credits;
 use crate::failure::{Answer, ErrorResponse};
 use crate::watch::Watch;
@@ -159,7 +159,7 @@ fn part(price: i128, asked: i128) -> String {
 
 /// The trial of the pool's price: one that is there, or a new one.
 pub(crate) async fn trial(
-    context: &Context,
+    context: &PageContext,
     caller: &Caller,
     name: &str,
     pool: (PoolId, Price),
@@ -167,7 +167,7 @@ pub(crate) async fn trial(
     let (id, now) = pool;
     let view = context.view().await?;
     let about = format!("{} {}", now, view.policy);
-    let runs = &context.trials;
+    let runs = &context.cache.trials;
     let run = match runs.get(name, &about) {
         Some(run) => run,
         None => {
@@ -191,7 +191,7 @@ pub(crate) async fn trial(
 }
 
 /// The last week; there must be jobs in it.
-async fn week(context: &Context) -> Answer<Week> {
+async fn week(context: &PageContext) -> Answer<Week> {
     let week = context.look(Week::of).await?;
     match week.jobs.is_empty() {
         true => Err(ErrorResponse::unknown(
@@ -212,7 +212,7 @@ fn tried(asked: Price) -> Vec<(Other, Price)> {
 
 /// One price after the other: others are advised in between.
 async fn go(
-    (context, who): (Context, Actor),
+    (context, who): (PageContext, Actor),
     run: Arc<Run<TrialBasis, TriedPrice>>,
     view: MarketView,
     week: Week,

@@ -90,7 +90,7 @@ pub(crate) async fn statement(
     let account = parse(&text, "account")?;
     let (after, limit) = (after.unwrap_or(0), page(limit)?);
     if account != Account::User(caller.actor.user.clone()) {
-        notes::read(&context, &caller, "", &format!("statement of {account}"));
+        notes::read(&context.audit, &caller, "", &format!("statement of {account}"));
     }
     let found = context.look(move |live| {
         let state = live.state();
@@ -118,7 +118,7 @@ pub(crate) async fn show_budget(
 ) -> Answer<Json<documents::Account>> {
     let account = parse(&text, "account")?;
     if account != Account::User(caller.actor.user.clone()) {
-        notes::read(&context, &caller, "", &format!("budget of {account}"));
+        notes::read(&context.audit, &caller, "", &format!("budget of {account}"));
     }
     let found = context.look(move |live| {
         let seen = accounts::may_see(live.state(), &caller.actor, &account);

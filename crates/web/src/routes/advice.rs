@@ -247,7 +247,7 @@ pub(crate) async fn explain(
 ) -> Answer<Json<Explanation>> {
     let ahead = AdviceRequest::begin(&context, &caller.actor).await?;
     let (line, id, _) = seen(&context, &caller, number).await?;
-    notes::read(&context, &caller, &line.user, &format!("job {number} of {}", line.user));
+    notes::read(&context.audit, &caller, &line.user, &format!("job {number} of {}", line.user));
     let Some(id) = id.filter(|_| line.waits_here()) else {
         return Ok(Json(of_unplaced(&context, &ahead, line).await?));
     };

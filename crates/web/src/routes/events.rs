@@ -17,14 +17,15 @@ use tokio::sync::mpsc;
 use utoipa::IntoParams;
 
 use super::openapi::Refusals;
+use crate::auth::Caller;
 use crate::auth::places::Busy;
 use crate::auth::seats::Seat;
-use crate::auth::{Caller, is_still_valid};
 use crate::context::Context;
 use crate::documents::Event;
 use crate::extract::Selection;
 use crate::failure::{Answer, ErrorResponse};
 use crate::feed::{Entry, Position};
+use crate::guard::is_still_valid;
 use crate::notes;
 
 /// How often it is asked whether the reader may still be here.
@@ -81,12 +82,12 @@ pub(crate) async fn stream(
 /// Writes down that an administrator follows what happens to others.
 async fn note(context: &Context, caller: &Caller, job: Option<u64>) -> Answer<()> {
     let Some(job) = job else {
-        notes::read(context, caller, "", "events of all users");
+        notes::read(&context.audit, caller, "", "events of all users");
         return Ok(());
     };
     let owner = context.look(move |live| live.state().jobs.get(&job).map(|it| it.user.clone()));
     if let Some(owner) = owner.await? {
-        notes::read(context, caller, &owner, &format!("events of job {job} of {owner}"));
+        notes::read(&context.audit, caller, &owner, &format!("events of job {job} of {owner}"));
     }
     Ok(())
 }

@@ -93,7 +93,7 @@ pub(crate) async fn list(
     let filter = which.filter()?;
     let whose = filter.user.clone();
     let what = whose.as_ref().map_or("jobs of all users".to_owned(), |it| format!("jobs of {it}"));
-    notes::read(&context, &caller, whose.as_deref().unwrap_or_default(), &what);
+    notes::read(&context.audit, &caller, whose.as_deref().unwrap_or_default(), &what);
     let list = context.see(move |_, moment| jobs::list(moment, &caller.actor, &filter));
     list.await.map(Json)
 }
@@ -112,7 +112,7 @@ async fn seen(context: &Context, caller: &Caller, number: u64) -> Answer<Job> {
 
 async fn find(context: &Context, caller: &Caller, number: u64) -> Answer<Job> {
     let job = seen(context, caller, number).await?;
-    notes::read(context, caller, &job.user, &format!("job {number} of {}", job.user));
+    notes::read(&context.audit, caller, &job.user, &format!("job {number} of {}", job.user));
     Ok(job)
 }
 
@@ -271,7 +271,7 @@ async fn is_over(context: &Context, caller: &Caller, number: u64) -> Answer<bool
         job.map(|job| (job.user.clone(), matches!(job.phase(), Phase::Over(_))))
     });
     let (owner, is_over) = phase.await?.ok_or_else(|| no_job(number))?;
-    notes::read(context, caller, &owner, &format!("end of job {number} of {owner}"));
+    notes::read(&context.audit, caller, &owner, &format!("end of job {number} of {owner}"));
     Ok(is_over)
 }
 

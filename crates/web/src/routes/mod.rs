@@ -35,9 +35,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::auth;
 use crate::context::Context;
 use crate::failure::ErrorResponse;
+use crate::guard;
 use crate::metrics::Request as Label;
 use crate::notes;
 
@@ -63,10 +63,10 @@ fn page(limit: Option<u32>) -> Result<usize, ErrorResponse> {
 
 /// The routes of the API, the pages and the files.
 pub(crate) fn router(context: &Context) -> Router {
-    let guarded = guarded().route_layer(from_fn_with_state(context.clone(), auth::guard));
+    let guarded = guarded().route_layer(from_fn_with_state(context.clone(), guard::guard));
     let metrics = Router::new()
         .route("/metrics", get(open::metrics))
-        .route_layer(from_fn_with_state(context.clone(), auth::guard_metrics));
+        .route_layer(from_fn_with_state(context.clone(), guard::guard_metrics));
     Router::new()
         .route("/healthz", get(open::healthy))
         .route("/readyz", get(open::ready))
@@ -83,7 +83,7 @@ pub(crate) fn router(context: &Context) -> Router {
             ErrorResponse::new(status, "method", "this path knows no such method", hint)
         })
         .layer(CatchPanicLayer::custom(caught))
-        .layer(from_fn_with_state(context.clone(), auth::hosts::guard))
+        .layer(from_fn_with_state(context.clone(), guard::guard_host))
         .layer(from_fn_with_state(context.clone(), leftover::read_on))
         .layer(from_fn_with_state(context.clone(), count))
         .with_state(context.clone())
@@ -156,19 +156,19 @@ async fn count(
     let mut response = next.run(request).await;
     if response.status() == StatusCode::TOO_MANY_REQUESTS {
         // A client that does not wait as asked is delayed: else refusing would be all that is done.
-        tokio::time::sleep(auth::DELAY).await;
+        tokio::time::sleep(guard::DELAY).await;
     }
     let failure = response.extensions_mut().remove::<ErrorResponse>();
     let took = begin.elapsed();
     let route = route.unwrap_or_else(|| "none".to_owned());
     standby::mark(&context, &mut response, failure.as_ref(), wanted.as_deref());
+    let (named, status) = (method_name(&method), response.status().as_u16());
     if let Some(failure) = failure {
-        notes::refused(&context, &failure, peer.ip(), (&method, &route));
+        notes::refused(&context.audit, &failure, peer.ip(), (&named, &route));
     }
-    let status = response.status().as_u16();
     tracing::debug!(%method, route, status, took_us = took.as_micros(), "answered");
     context.metrics.request_time.observe(took.as_secs_f64());
-    let label = Label { method: method_name(&method), route, status };
+    let label = Label { method: named, route, status };
     context.metrics.requests.get_or_create(&label).inc();
     let headers = response.headers_mut();
     let kept = headers.entry(header::CACHE_CONTROL);
@@ -181,7 +181,7 @@ async fn count(
 }
 
 /// Methods that a client invents would make as many counters.
-pub(crate) fn method_name(method: &axum::http::Method) -> String {
+fn method_name(method: &axum::http::Method) -> String {
     let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
     let known = known.into_iter().find(|it| *it == method.as_str());
     known.unwrap_or("other").to_owned()

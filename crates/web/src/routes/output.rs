@@ -123,7 +123,7 @@ pub(crate) async fn source(context: &Context, caller: &Caller, number: u64) -> A
     });
     let (owner, source) =
         found.await?.ok_or_else(|| ErrorResponse::unknown(format!("you have no job {number}")))?;
-    notes::read(context, caller, &owner, &format!("output of job {number} of {owner}"));
+    notes::read(&context.audit, caller, &owner, &format!("output of job {number} of {owner}"));
     source.ok_or_else(|| {
         let message = format!("job {number} has not begun");
         ErrorResponse::new(StatusCode::CONFLICT, "conflict", message, "wait for it")

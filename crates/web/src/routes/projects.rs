@@ -77,7 +77,7 @@ pub(crate) async fn show(
     let what = format!("project {name}");
     let reader = caller.clone();
     let project = found(&context, caller, name).await?;
-    notes::read(&context, &reader, "", &what);
+    notes::read(&context.audit, &reader, "", &what);
     Ok(project)
 }
 

@@ -85,7 +85,7 @@ pub(crate) async fn end_session(context: &Context, caller: &Caller, id: u64) -> 
     let actor = &caller.actor;
     let ended = context.auth.sessions.end(|_, it| it.id == id && actor.may_act_for(&it.who.user));
     let Some(session) = ended.first() else { return Ok(false) };
-    notes::session_ended(context, caller, &session.who.user, id);
+    notes::session_ended(&context.audit, caller, &session.who.user, id);
     close(context, ended).await?;
     Ok(true)
 }

@@ -15,11 +15,12 @@ use tradewind_model::Span;
 
 use super::openapi::Refusals;
 use super::tokens;
-use crate::auth::{self, new_secret};
+use crate::auth::new_secret;
 use crate::context::Context;
 use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 use crate::extract::Document;
 use crate::failure::{Answer, ErrorResponse};
+use crate::guard;
 use crate::oidc::{Identity, Oidc, Polled, Provider, Refused};
 
 /// Seconds that are added when questions come too often.
@@ -181,9 +182,9 @@ pub(crate) async fn begin(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
 ) -> Answer<Json<DeviceSignIn>> {
-    auth::admit(&context, peer.ip(), 1)?;
+    guard::admit(&context, peer.ip(), 1)?;
     let oidc = provider(&context)?;
-    auth::begin_sign_in(&context, peer.ip())?;
+    guard::begin_sign_in(&context, peer.ip())?;
     let device = match oidc.device().await? {
         Ok(device) => device,
         Err(why) => return Err(failure(&context, &why).await),
@@ -218,7 +219,7 @@ pub(crate) async fn end(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     Document(DeviceQuestion { device_code }): Document<DeviceQuestion>,
 ) -> Answer<Response> {
-    auth::admit(&context, peer.ip(), 1)?;
+    guard::admit(&context, peer.ip(), 1)?;
     let oidc = provider(&context)?;
     if device_code.is_empty() || device_code.len() > MAX_CODE {
         let message = "this is no code of a sign-in";
@@ -226,7 +227,7 @@ pub(crate) async fn end(
             ErrorResponse::invalid(message, "send the one of the answer").in_field("device_code")
         );
     }
-    auth::ask_provider(&context, peer.ip())?;
+    guard::ask_provider(&context, peer.ip())?;
     let later = |slower| (StatusCode::ACCEPTED, Json(DeviceAnswer { slower })).into_response();
     let polled = match oidc.poll(device_code).await? {
         Ok(polled) => polled,

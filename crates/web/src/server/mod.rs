@@ -18,7 +18,8 @@ use crate::auth::hosts::Hosts;
 use crate::auth::ours::Scheme;
 use crate::auth::places::Connections;
 use crate::context::Context;
-use crate::feed::{self, Events};
+use crate::feed::Events;
+use crate::follow::follow;
 use crate::routes;
 use connections::Counted;
 
@@ -131,7 +132,7 @@ pub fn serve(api: Api, listen: Listen) -> Result<Server, ServeError> {
     let hosts = hosts.iter().chain(&api.sign_in.url).map(String::as_str);
     let hosts = Hosts::new(address.ip(), hosts);
     let context = Context::new(api, (scheme, hosts)).map_err(ServeError::System)?;
-    let events = feed::follow(&context).map_err(ServeError::System)?;
+    let events = follow(&context).map_err(ServeError::System)?;
     let system = |wrong: std::io::Error| ServeError::System(format!("no threads: {wrong}"));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)

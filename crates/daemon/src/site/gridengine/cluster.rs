@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::replies::{self, AdvanceReservation, Details, QacctRow, Status};
 use super::words;
 use crate::site::SiteError;
-use crate::site::managed::tool::{Call, CommandOutput, CommandTrouble, Purpose, Tool, Who};
+use crate::site::managed::tool::{Call, CommandOutput, Purpose, Tool, Who};
 
 /// The cluster.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ impl GridEngineCluster<'_> {
         let status = self.read(&call, Status::read(&answer.text()))?;
         match status.instances.is_empty() {
             // A cell that is not ours, or one that is just being set up: nothing can be said.
-            true => Err(self.unread(&call, "there is no queue at all")),
+            true => Err(self.0.misread(&call.words.join(" "), "there is no queue at all")),
             false => Ok(status),
         }
     }
@@ -156,12 +156,7 @@ impl GridEngineCluster<'_> {
     }
 
     fn read<T>(self, call: &Call<'_>, read: Result<T, String>) -> Result<T, SiteError> {
-        read.map_err(|why| self.unread(call, &why))
-    }
-
-    fn unread(self, call: &Call<'_>, why: &str) -> SiteError {
-        let words = call.words.join(" ");
-        SiteError::Unknown(format!("site {}: `{words}`: {why}", self.0.site))
+        read.map_err(|why| self.0.misread(&call.words.join(" "), &why))
     }
 }
 
@@ -171,11 +166,4 @@ pub(super) fn pairs(text: &str) -> BTreeMap<String, String> {
     let text = text.replace("\\\n", " ");
     let pairs = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
     pairs.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect()
-}
-
-/// The time that a command takes, and its answer: for the doctor.
-pub(super) fn timed(tool: &Tool, call: &Call<'_>) -> (Result<CommandOutput, CommandTrouble>, u128) {
-    let began = std::time::Instant::now();
-    let answer = tool.run(call);
-    (answer, began.elapsed().as_millis())
 }

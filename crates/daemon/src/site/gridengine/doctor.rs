@@ -4,21 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_io::settings::cluster::Mode;
 
-use super::cluster::{GridEngineCluster, timed};
+use super::cluster::GridEngineCluster;
 use super::replies::Status;
 use super::resources::HostResources;
 use super::rule::seconds;
 use super::settings::{Pool, Unit};
-use crate::site::managed::driver::{Base, doctor};
+use crate::site::Finding;
+use crate::site::managed::driver::Base;
+use crate::site::managed::driver::doctor::{self, bad, good, timed_run, warn};
 use crate::site::managed::tool::{Call, Tool};
-use crate::site::{Finding, Verdict};
 
 /// Beyond this a command is slow: milliseconds.
 const SLOW: u128 = 1_000;
 /// Looks at everything; nothing is changed.
 pub(super) fn look(base: &Base, pools: &[Pool], hosts: &HostResources) -> Vec<Finding> {
     let tool = &base.tool;
-    let mut all = vec![commands(tool)];
+    let mut all = vec![commands(base)];
     let status = match GridEngineCluster(tool).status() {
         Ok(status) => status,
         Err(error) => {
@@ -34,7 +35,7 @@ pub(super) fn look(base: &Base, pools: &[Pool], hosts: &HostResources) -> Vec<Fi
     all.push(doctor::clock(base));
     all.push(scheduler(tool));
     all.push(killing(tool));
-    all.push(accounting(tool));
+    all.push(accounting(base));
     all.extend(doctor::accounts(base));
     if base.cluster.mode == Mode::Reservation {
         all.push(reservations(tool, pools.first()));
@@ -42,23 +43,11 @@ pub(super) fn look(base: &Base, pools: &[Pool], hosts: &HostResources) -> Vec<Fi
     all
 }
 
-fn good(what: &str, found: String) -> Finding {
-    doctor::finding(what, Verdict::Good, found, "")
-}
-
-fn warn(what: &str, found: String, remedy: &str) -> Finding {
-    doctor::finding(what, Verdict::Warning, found, remedy)
-}
-
-fn bad(what: &str, found: String, remedy: &str) -> Finding {
-    doctor::finding(what, Verdict::Bad, found, remedy)
-}
-
-fn commands(tool: &Tool) -> Finding {
+fn commands(base: &Base) -> Finding {
     let what = "Grid Engine's commands";
     let remedy = "install the client commands (Debian: gridengine-client), or give the site a \
                   `command` prefix and PATH with which they are found";
-    let (answer, took) = timed(tool, &Call::ours(&["qstat", "-help"]));
+    let (answer, took) = timed_run(base, &Call::ours(&["qstat", "-help"]));
     match answer {
         Ok(answer)
             if answer.text().starts_with("SGE ") || answer.text().contains("usage: qstat") =>
@@ -200,9 +189,9 @@ fn killing(tool: &Tool) -> Finding {
     }
 }
 
-fn accounting(tool: &Tool) -> Finding {
+fn accounting(base: &Base) -> Finding {
     let what = "the accounting can be read";
-    let (answer, took) = timed(tool, &Call::ours(&["qacct", "-j", "tw-doctor"]));
+    let (answer, took) = timed_run(base, &Call::ours(&["qacct", "-j", "tw-doctor"]));
     let remedy = "let `qacct` run where the commands run (the file `accounting` of the cell must \
                   be seen there): without it a task that is killed counts as lost";
     match answer {

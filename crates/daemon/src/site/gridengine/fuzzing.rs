@@ -12,11 +12,10 @@ pub fn read(bytes: &[u8]) {
         let unit = UnitSize { cores: 2, memory: 1_000 };
         let pools =
             [Unit::Slots(0), Unit::Shared(unit), Unit::Host].map(|unit| Pool::named("all.q", unit));
-        let jobs: Vec<_> = status.jobs.iter().collect();
         let _ = queue::of(
             &pools,
             (&status.instances, &HostResources::counting(&[("h", 9_000)])),
-            &jobs,
+            status.jobs.iter(),
             |job| job.slots > 1,
         );
     }

@@ -144,12 +144,6 @@ impl Master {
     }
 }
 
-/// Jobs of others.
-fn theirs<'j>(view: &PoolsView<'j, GridEngineJob>) -> Vec<&'j GridEngineJob> {
-    let all = view.jobs.iter().zip(view.ours);
-    all.filter(|(_, is_ours)| !**is_ours).map(|(job, _)| job).collect()
-}
-
 impl manager::ManagerJob for GridEngineJob {
     fn id(&self) -> String {
         self.id.clone()
@@ -253,7 +247,7 @@ impl Manager for Master {
         base: &Base,
         view: &PoolsView<'_, GridEngineJob>,
     ) -> Result<Vec<PoolSurvey>, SiteError> {
-        let theirs = theirs(view);
+        let theirs: Vec<&GridEngineJob> = view.theirs().collect();
         let waiting: Vec<&GridEngineJob> =
             theirs.iter().copied().filter(|job| !job.is_placed()).collect();
         self.rule.ask(base, &self.pools, &waiting);
@@ -287,7 +281,7 @@ impl Manager for Master {
 
     fn queue(&mut self, _: &Base, view: &PoolsView<'_, GridEngineJob>) -> WaitingJobs {
         let cluster = (self.instances.as_slice(), &self.resources);
-        queue::of(&self.pools, cluster, &theirs(view), |job| self.rule.reserves(job))
+        queue::of(&self.pools, cluster, view.theirs(), |job| self.rule.reserves(job))
     }
 
     fn limits(&mut self, base: &Base) -> Option<Arc<Limits>> {

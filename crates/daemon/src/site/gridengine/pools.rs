@@ -10,21 +10,13 @@ use tradewind_model::{Span, Time};
 
 use super::replies::{AdvanceReservation, GridEngineJob, Instance};
 use super::resources::HostResources;
-use super::settings::Room;
 use super::{Pool, Unit};
+use crate::site::room::{self, HostHold, Room};
 use crate::site::size::Size;
 use crate::site::{LocalTask, PoolSurvey};
 
 /// What a job without a limit is expected to run.
 const FOR_EVER: Span = Span(365 * 24 * 3_600);
-
-/// A hold of others on slots and memory of one queue instance.
-struct SlotHold {
-    name: String,
-    room: Room,
-    from: Time,
-    until: Time,
-}
 
 /// What others do at the cluster.
 #[derive(Debug, Clone, Copy)]
@@ -83,7 +75,7 @@ fn look_at(
         };
         for (hold, units) in held {
             let task = LocalTask { nodes: 0, from: hold.from, until: hold.until };
-            let task = survey.local.entry(hold.name).or_insert(task);
+            let task = survey.local.entry(hold.of).or_insert(task);
             task.nodes += units;
         }
     }
@@ -102,33 +94,15 @@ fn used(pool: &Pool, instance: &Instance, others: &Others<'_>, kept: u32) -> u32
     }
 }
 
-/// Others' holds on a queue instance, and how many units each takes from us. Two that share a
-/// unit are counted once, for the one that leaves it last.
+/// Others' holds on a queue instance, and how many units each takes from us.
 fn held(
     pool: &Pool,
     (instance, hosts): (&Instance, &HostResources),
     others: &Others<'_>,
-) -> Vec<(SlotHold, u32)> {
-    let (mut current, later): (Vec<SlotHold>, Vec<SlotHold>) =
-        holds((instance, hosts), others).into_iter().partition(|hold| hold.from <= others.now);
-    current.sort_by(|a, b| (b.until, &a.name).cmp(&(a.until, &b.name)));
-    let whole = hosts.room(instance);
-    let units = |used: Room| {
-        let rest = pool.units_in(instance, whole.without(used));
-        pool.units_in(instance, whole).saturating_sub(rest)
-    };
-    let mut used = Room::default();
-    let mut all = Vec::new();
-    for hold in current {
-        let before = units(used);
-        used = used.and(hold.room);
-        let taken = units(used) - before;
-        all.push((hold, taken));
-    }
-    all.extend(later.into_iter().map(|hold| {
-        let taken = units(hold.room);
-        (hold, taken)
-    }));
+) -> Vec<(HostHold<String>, u32)> {
+    let holds = holds((instance, hosts), others);
+    let units = |room| pool.units_in(instance, room);
+    let mut all = room::taken(holds, hosts.room(instance), others.now, units);
     all.retain(|(_, taken)| *taken > 0);
     all
 }
@@ -138,22 +112,25 @@ fn room_of(job: &GridEngineJob, (instance, hosts): (&Instance, &HostResources)) 
     let here = |name: &str| name.split_once('@').is_some_and(|(_, host)| host == instance.host());
     let on_host: u32 = job.places.iter().filter(|(name, _)| here(name)).map(|(_, it)| *it).sum();
     Room {
-        slots: job.places.get(&instance.name).copied().unwrap_or(0),
+        cores: job.places.get(&instance.name).copied().unwrap_or(0),
         memory: if on_host > 0 { hosts.memory_of(job, on_host) } else { 0 },
     }
 }
 
-fn holds((instance, hosts): (&Instance, &HostResources), others: &Others<'_>) -> Vec<SlotHold> {
+fn holds(
+    (instance, hosts): (&Instance, &HostResources),
+    others: &Others<'_>,
+) -> Vec<HostHold<String>> {
     let mut all = Vec::new();
     let mut inside: BTreeMap<&str, u32> = BTreeMap::new();
     for job in others.jobs {
         let room = room_of(job, (instance, hosts));
         if let Some(reservation) = others.inside.get(&job.id) {
-            *inside.entry(reservation).or_default() += room.slots;
+            *inside.entry(reservation).or_default() += room.cores;
         }
         let from = job.since.unwrap_or(others.now).min(others.now);
         let until = from + job.limit.unwrap_or(FOR_EVER);
-        all.push(SlotHold { name: format!("job {}", job.id), room, from, until });
+        all.push(HostHold { of: format!("job {}", job.id), room, from, until });
     }
     for reservation in others.reservations {
         let Some(slots) = reservation.places.get(&instance.name) else { continue };
@@ -161,9 +138,9 @@ fn holds((instance, hosts): (&Instance, &HostResources), others: &Others<'_>) ->
         let used = inside.get(reservation.id.as_str()).copied().unwrap_or_default();
         let (from, until) = (reservation.from, reservation.until);
         if until > others.now {
-            let name = format!("reservation {}", reservation.id);
-            let room = Room { slots: slots.saturating_sub(used), memory: 0 };
-            all.push(SlotHold { name, room, from, until });
+            let of = format!("reservation {}", reservation.id);
+            let room = Room { cores: slots.saturating_sub(used), memory: 0 };
+            all.push(HostHold { of, room, from, until });
         }
     }
     all.retain(|hold| hold.room != Room::default());

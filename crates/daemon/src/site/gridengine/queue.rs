@@ -9,14 +9,13 @@ use crate::site::queued::{Blocked, QueuedJob, WaitingJobs, limit_of, name_of, sh
 
 /// All of `jobs` that wait for slots of the pools; whether nodes are kept free for one, `reserves`
 /// says.
-pub(super) fn of(
+pub(super) fn of<'j>(
     pools: &[Pool],
     cluster: (&[Instance], &HostResources),
-    jobs: &[&GridEngineJob],
+    jobs: impl Iterator<Item = &'j GridEngineJob>,
     reserves: impl Fn(&GridEngineJob) -> bool,
 ) -> WaitingJobs {
-    let mut waiting: Vec<&GridEngineJob> =
-        jobs.iter().copied().filter(|job| !job.is_placed()).collect();
+    let mut waiting: Vec<&GridEngineJob> = jobs.filter(|job| !job.is_placed()).collect();
     // Of equals, the lower number comes first.
     waiting.sort_by_cached_key(|job| job.id.split('.').next()?.parse::<u64>().ok());
     let queued = waiting.into_iter().filter_map(|job| {
@@ -101,12 +100,7 @@ mod tests {
         let array =
             GridEngineJob { tasks: "5-9:1".to_owned(), limit: None, ..job("2.5-9:1", "qw", 3, 7) };
         let jobs = [job("1", "hqw", 5, 5), array, after, elsewhere, job("6", "Eqw", 1, 1)];
-        let queue = of(
-            &[pool],
-            (&[], &HostResources::default()),
-            &jobs.iter().collect::<Vec<_>>(),
-            |job| job.slots > 4,
-        );
+        let queue = of(&[pool], (&[], &HostResources::default()), jobs.iter(), |job| job.slots > 4);
         let told = queue.jobs.iter().map(|it| (it.name.as_str(), it.nodes, it.tasks, &it.blocked));
         let after = Blocked::Dependency(vec!["1".to_owned()]);
         let wanted = [
@@ -124,7 +118,7 @@ mod tests {
         let unit = crate::site::size::UnitSize { cores: 2, memory: 100 };
         let pools = [Pool::named("q", Unit::Shared(unit))];
         let hosts = HostResources::counting(&[]);
-        let large = of(&pools, (&[], &hosts), &[&job("7", "qw", 4, 1)], |_| false);
+        let large = of(&pools, (&[], &hosts), [&job("7", "qw", 4, 1)].into_iter(), |_| false);
         assert_eq!(large.jobs[0].nodes, 4, "its memory is that of four units");
         assert!(first.is_capped && first.pools == [0] && !queue.jobs[1].is_capped);
     }

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use super::cluster::GridEngineCluster;
 use super::replies::{GridEngineJob, Instance};
-use super::settings::{Pool, Room, Unit};
+use super::settings::{Pool, Unit};
 use crate::site::SiteError;
 use crate::site::managed::driver::Base;
 use crate::site::resources::{Resources, generic};
+use crate::site::room::Room;
 
 /// What is known is asked for again after this time.
 const READ: Duration = Duration::from_secs(600);
@@ -160,7 +161,7 @@ impl HostResources {
     /// What the queue instance has, as far as its host was asked.
     pub(super) fn room(&self, instance: &Instance) -> Room {
         let memory = self.hosts.get(instance.host()).map_or(0, |(_, has)| has.memory);
-        Room { slots: instance.slots, memory }
+        Room { cores: instance.slots, memory }
     }
 
     /// Megabytes that a job takes on a host where it has so many slots, rounded up. Of an amount that the

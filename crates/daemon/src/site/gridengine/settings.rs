@@ -6,6 +6,7 @@ use super::replies::{GridEngineJob, Instance};
 use super::resources;
 use crate::site::PoolSetup;
 use crate::site::managed::driver::ManagedSettings;
+use crate::site::room::Room;
 use crate::site::size::UnitSize;
 use crate::site::slurm::hostlist;
 
@@ -52,32 +53,6 @@ impl Unit {
             Unit::Slots(slots) => Some(slots.max(1)),
             Unit::Shared(unit) => Some(unit.cores.max(1)),
             Unit::Host => None,
-        }
-    }
-}
-
-/// Slots and memory of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Room {
-    pub slots: u32,
-    /// Megabytes.
-    pub memory: u64,
-}
-
-impl Room {
-    /// Both together.
-    pub(super) fn and(self, other: Room) -> Room {
-        Room {
-            slots: self.slots.saturating_add(other.slots),
-            memory: self.memory.saturating_add(other.memory),
-        }
-    }
-
-    /// What is left beside `used`.
-    pub(super) fn without(self, used: Room) -> Room {
-        Room {
-            slots: self.slots.saturating_sub(used.slots),
-            memory: self.memory.saturating_sub(used.memory),
         }
     }
 }
@@ -145,8 +120,8 @@ impl Pool {
     /// Units of this host in so many of its slots and so much of its memory.
     pub(super) fn units_in(&self, instance: &Instance, room: Room) -> u32 {
         match self.unit {
-            Unit::Shared(unit) => unit.within(room.slots, room.memory),
-            Unit::Slots(_) | Unit::Host => room.slots / self.slots_on(instance),
+            Unit::Shared(unit) => unit.within(room.cores, room.memory),
+            Unit::Slots(_) | Unit::Host => room.cores / self.slots_on(instance),
         }
     }
 

@@ -249,6 +249,11 @@ impl Tool {
         Ok(child)
     }
 
+    /// An answer that is none.
+    pub fn misread(&self, command: &str, wrong: &str) -> SiteError {
+        SiteError::Unknown(format!("site {}: `{command}`: {wrong}", self.site))
+    }
+
     /// Site, command, exit code and the first words of its complaint.
     pub fn failure(&self, call: &Call<'_>, answer: &CommandOutput) -> String {
         let how = match answer.code {

@@ -6,6 +6,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::listing::SlurmJob;
+use crate::site::room::Room;
+
 /// A job's part of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::site) struct HeldPart {
@@ -13,6 +16,18 @@ pub(in crate::site) struct HeldPart {
     pub cpus: u32,
     /// Megabytes.
     pub memory: u64,
+}
+
+impl SlurmJob {
+    /// What it has of a node. Where Slurm does not list it, an even share of all, rounded up.
+    pub(super) fn held_on(&self, node: &str) -> Room {
+        if let Some(part) = self.parts.iter().find(|part| part.node == node) {
+            return Room { cores: part.cpus, memory: part.memory };
+        }
+        let nodes = self.nodes.len().max(1);
+        let cores = self.cpus.div_ceil(u32::try_from(nodes).unwrap_or(u32::MAX));
+        Room { cores, memory: self.memory.div_ceil(nodes as u64) }
+    }
 }
 
 /// `job_resources`; empty for jobs without nodes.
@@ -174,6 +189,21 @@ impl<'de> Deserialize<'de> for Cores {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_slurm_lists_of_each_node_counts() {
+        let parts = vec![
+            HeldPart { node: "b".to_owned(), cpus: 1, memory: 10 },
+            HeldPart { node: "a".to_owned(), cpus: 7, memory: 90 },
+        ];
+        let job = |cpus, memory| SlurmJob { cpus, memory, ..SlurmJob::default() };
+        let uneven = SlurmJob { parts, ..job(8, 100) };
+        assert_eq!(uneven.held_on("a"), Room { cores: 7, memory: 90 });
+        assert_eq!(uneven.held_on("b"), Room { cores: 1, memory: 10 });
+        let nodes = vec!["a".to_owned(), "b".to_owned()];
+        let unlisted = SlurmJob { nodes, ..job(7, 101) };
+        assert_eq!(unlisted.held_on("a"), Room { cores: 4, memory: 51 });
+    }
 
     /// Recorded: nine processors and 900 MB on two nodes.
     #[test]

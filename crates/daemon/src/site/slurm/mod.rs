@@ -26,7 +26,6 @@ mod pools;
 mod queue;
 mod reserve;
 mod sbatch;
-mod shared;
 mod submit;
 #[cfg(test)]
 mod tests;
@@ -59,7 +58,7 @@ use super::managed::tickets::{Ticket, tag_in};
 use super::managed::tool::{Call, CommandOutput, Who};
 use super::observed::Observed;
 use super::queued::{EndedJob, ForgottenJobs, WaitingJobs};
-use super::{Aside, Finding, Order, PoolSurvey, Seen, Site, SiteError, Tag};
+use super::{Aside, Finding, PoolSurvey, Seen, Site, SiteError, Tag};
 
 /// What `sbatch` and its like say if the controller did not answer.
 const NO_ANSWER: [&str; 9] = [
@@ -266,7 +265,6 @@ impl Manager for Controller {
         &[SurveyPart::Reservations, SurveyPart::Nodes, SurveyPart::Jobs];
     const KEEPS_ENDED: bool = true;
     const CANCEL_KILLS: bool = false;
-    const UNRESERVE_KILLS: bool = false;
 
     fn words(&self) -> &'static Words {
         &submit::WORDS
@@ -385,10 +383,6 @@ impl Manager for Controller {
         now: Time,
     ) -> TaskVerdict {
         ends::over(ticket, job, trace, now)
-    }
-
-    fn check(&mut self, _: &Base, _: &Order, _: usize) -> Result<(), SiteError> {
-        Ok(())
     }
 
     /// Slurm sets what is called after it; the array is the market's.

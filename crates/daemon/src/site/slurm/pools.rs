@@ -9,7 +9,7 @@ use tradewind_sched::policy::availability::expected_end_by_limit;
 use super::hostlist;
 use super::listing::{ListedReservation, SlurmJob};
 use super::nodes::Node;
-use super::shared;
+use crate::site::room::{self, HostHold, Room};
 use crate::site::size::{Size, UnitSize};
 use crate::site::{HIDDEN_ON, LocalTask, PoolSurvey, Tag};
 
@@ -246,17 +246,25 @@ fn kept(listed: &Listed<'_>, nodes: &BTreeMap<&str, &Node>, unit: NodeUnit) -> B
     let mut all: BTreeMap<u64, u32> = BTreeMap::new();
     let NodeUnit::Shared { cores, memory } = unit else { return all };
     let foreign = |job: &&SlurmJob| job.has_nodes() && !listed.ours.contains(&job.id);
-    let mut by_node: BTreeMap<&str, Vec<(&SlurmJob, i64)>> = BTreeMap::new();
+    let mut by_node: BTreeMap<&str, Vec<&SlurmJob>> = BTreeMap::new();
     for job in listed.jobs.iter().filter(foreign) {
         for name in &job.nodes {
-            by_node.entry(name).or_default().push((job, end(job).0));
+            by_node.entry(name).or_default().push(job);
         }
     }
+    let unit = UnitSize { cores, memory };
     for (name, jobs) in by_node {
         let Some(node) = nodes.get(name) else { continue };
-        let counts = shared::kept(node, UnitSize { cores, memory }, &jobs);
-        for ((job, _), count) in jobs.iter().zip(counts) {
-            *all.entry(job.id).or_default() += count;
+        let whole = Room { cores: node.cpus, memory: node.has.memory };
+        let hold = |job: &SlurmJob| {
+            let (room, until) = (job.held_on(name), end(job));
+            HostHold { of: job.id, room, from: listed.now, until }
+        };
+        let holds = jobs.into_iter().map(hold).collect();
+        for (hold, count) in
+            room::taken(holds, whole, listed.now, |it| unit.within(it.cores, it.memory))
+        {
+            *all.entry(hold.of).or_default() += count;
         }
     }
     all

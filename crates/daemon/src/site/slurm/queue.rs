@@ -81,11 +81,11 @@ impl Controller {
     pub(super) fn ended_of(&self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> Vec<EndedJob> {
         let places: Vec<QueuePool<'_>> =
             base.members.iter().map(|members| QueuePool::of(&self.nodes, members)).collect();
-        let ended = view.jobs.iter().zip(view.ours).filter(|(job, is_ours)| {
+        let ended = view.theirs().filter(|job| {
             let had_nodes = !job.nodes.is_empty() && 0 < job.start && job.start <= job.end;
-            job.is_over() && had_nodes && !**is_ours
+            job.is_over() && had_nodes
         });
-        let ended = ended.filter_map(|(job, _)| {
+        let ended = ended.filter_map(|job| {
             let asked = job.asked.as_deref()?;
             let known = queued(job, asked, &places, base.cluster.unit)?;
             Some(EndedJob { job: known, start: Time(job.start), end: Time(job.end) })
@@ -160,9 +160,7 @@ fn shows_only<'a>(mut jobs: impl Iterator<Item = &'a SlurmJob>, account: &str) -
 fn theirs<'a>(base: &Base, view: &PoolsView<'a, SlurmJob>) -> impl Iterator<Item = &'a SlurmJob> {
     let is_of_market =
         |job: &SlurmJob| tag_in(&job.comment).is_some_and(|tag| base.markets.contains(&tag.market));
-    let all = view.jobs.iter().zip(view.ours);
-    let theirs = all.filter(move |(job, is_ours)| !**is_ours && !is_of_market(job));
-    theirs.map(|(job, _)| job)
+    view.theirs().filter(move |job| !is_of_market(job))
 }
 
 /// The job as surveys list it; `None`: it waits for none of our nodes.

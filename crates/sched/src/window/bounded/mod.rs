@@ -17,9 +17,10 @@ use tradewind_model::{Slot, Time, Window};
 
 use self::one::{AliveNode, Multiplier};
 use super::cheapest::{Buffers, CheapestNodes};
+use super::prepared::PreparedRequest;
 use super::ranking::{NodeRanking, Ranked};
-use super::search::{Found, Proof, Scratch, Searcher, alive_at};
-use super::sweep::{StartBounds, SweepVisitor, sweep};
+use super::search::{Found, Proof, Scratch};
+use super::sweep::{StartBounds, SweepVisitor, alive_at, sweep};
 use crate::window::work::Work;
 
 /// Starts left for which a further pass over the list is not worth it.
@@ -56,7 +57,7 @@ struct Incumbent {
 
 /// One search under way.
 struct BranchAndBound<'a> {
-    searcher: &'a Searcher,
+    prepared: &'a PreparedRequest,
     bracket: StartBounds,
     /// The nodes that can be in a better window,
     useful: NodeRanking,
@@ -70,14 +71,14 @@ struct BranchAndBound<'a> {
 
 /// The window of least value (then earliest start, then least cost) within the budget.
 pub(super) fn find(
-    searcher: &Searcher,
+    prepared: &PreparedRequest,
     bounded: &Bounded,
     slots: &[Slot],
     bracket: StartBounds,
     scratch: &mut Scratch,
 ) -> Option<Found> {
     let Scratch { buffers, ranks } = scratch;
-    let mut hunt = BranchAndBound::begin(searcher, bounded, slots, bracket, buffers)?;
+    let mut hunt = BranchAndBound::begin(prepared, bounded, slots, bracket, buffers)?;
     hunt.raise_bounds(Multiplier::VALUE_ONLY, buffers);
     let proof = hunt.run(buffers, ranks);
     hunt.lower_cost(slots, ranks);
@@ -89,27 +90,27 @@ pub(super) fn find(
 impl<'a> BranchAndBound<'a> {
     /// The starts within the budget, and the cheapest window as the first incumbent.
     fn begin(
-        searcher: &'a Searcher,
+        prepared: &'a PreparedRequest,
         bounded: &Bounded,
         slots: &'a [Slot],
         bracket: StartBounds,
         buffers: &mut Buffers,
     ) -> Option<BranchAndBound<'a>> {
-        let mut cheapest = CheapestNodes::new(&bounded.by_cost, searcher.wanted, buffers);
-        let mut judge = Affordable { budget: searcher.ceiling(), starts: Vec::new(), min: None };
+        let mut cheapest = CheapestNodes::new(&bounded.by_cost, prepared.wanted, buffers);
+        let mut judge = Affordable { budget: prepared.ceiling(), starts: Vec::new(), min: None };
         sweep(&bounded.by_cost, slots, bracket, &mut cheapest, &mut judge);
         let (cost, at) = judge.min?;
-        let useful = NodeRanking::clone(&searcher.ranking);
+        let useful = NodeRanking::clone(&prepared.ranking);
         let mut ranks = Vec::new();
         alive_at(&useful, at, slots, bracket, &mut ranks);
         ranks.sort_unstable_by_key(|&rank| (useful.nodes[rank as usize].cost, rank));
-        let first = ranks.iter().take(searcher.wanted);
+        let first = ranks.iter().take(prepared.wanted);
         let nodes: Vec<Ranked> = first.map(|&rank| useful.nodes[rank as usize]).collect();
         let value = nodes.iter().map(|it| i128::from(it.value)).sum();
         let best = Incumbent { value, at, cost, nodes };
-        let work = Work::new(searcher.search.work_limit);
+        let work = Work::new(prepared.search.work_limit);
         let slots = slots.to_vec();
-        Some(BranchAndBound { searcher, bracket, useful, slots, starts: judge.starts, best, work })
+        Some(BranchAndBound { prepared, bracket, useful, slots, starts: judge.starts, best, work })
     }
 
     /// Solves start after start until none can be better, or the work limit is hit.
@@ -154,8 +155,8 @@ impl<'a> BranchAndBound<'a> {
         let items = items(&self.useful, ranks, |it| (it.value, it.cost));
         // At an earlier start than the incumbent's an equal value is better, too.
         let cutoff = self.best.value + i128::from(start.at < self.best.at);
-        let limit = self.searcher.ceiling();
-        let answer = one::solve(items, self.searcher.wanted, limit, cutoff, &mut self.work);
+        let limit = self.prepared.ceiling();
+        let answer = one::solve(items, self.prepared.wanted, limit, cutoff, &mut self.work);
         if let Some(set) = answer.best {
             let nodes = set.ranks.iter().map(|&rank| self.useful.nodes[rank as usize]).collect();
             let (value, cost, at) = (set.objective, set.constraint, start.at);
@@ -167,11 +168,11 @@ impl<'a> BranchAndBound<'a> {
     /// The second stage: at the incumbent's start and value, the minimum cost. The same problem
     /// with value and cost exchanged, on all nodes and slots.
     fn lower_cost(&mut self, slots: &[Slot], ranks: &mut Vec<u32>) {
-        let all = &self.searcher.ranking;
+        let all = &self.prepared.ranking;
         alive_at(all, self.best.at, slots, self.bracket, ranks);
         let items = items(all, ranks, |it| (it.cost, it.value));
         let (limit, cutoff) = (self.best.value, self.best.cost);
-        let answer = one::solve(items, self.searcher.wanted, limit, cutoff, &mut self.work);
+        let answer = one::solve(items, self.prepared.wanted, limit, cutoff, &mut self.work);
         if let Some(set) = answer.best {
             let nodes = set.ranks.iter().map(|&rank| all.nodes[rank as usize]).collect();
             let (value, cost, at) = (set.constraint, set.objective, self.best.at);
@@ -182,8 +183,8 @@ impl<'a> BranchAndBound<'a> {
     /// Raises the bound of every start to what `multiplier` proves, and keeps what is of use.
     fn raise_bounds(&mut self, multiplier: Multiplier, buffers: &mut Buffers) {
         let ranking = self.useful.reweighted(|it| multiplier.weight_of(it));
-        let mut cheapest = CheapestNodes::new(&ranking, self.searcher.wanted, buffers);
-        let budget = self.searcher.ceiling();
+        let mut cheapest = CheapestNodes::new(&ranking, self.prepared.wanted, buffers);
+        let budget = self.prepared.ceiling();
         let room = multiplier.weigh_sums(self.best.value, budget);
         let starts = &mut self.starts;
         let mut judge = Raise { multiplier, budget, room, starts, next: 0, heaviest: i128::MIN };

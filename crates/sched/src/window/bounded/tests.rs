@@ -4,21 +4,22 @@ use proptest::prelude::*;
 use tradewind_model::{Criterion, Money, Request, Span};
 
 use super::*;
+use crate::window::nodes::NodeSearcher;
 use crate::window::tests::large::random_world;
 use crate::window::{Search, find as search};
 
 /// The minimum (value, start) by solving each start alone, with all its nodes.
-fn start_by_start(searcher: &Searcher, slots: &[Slot]) -> Option<(i128, i64)> {
-    let bracket = searcher.bracket(Time::MIN);
+fn start_by_start(prepared: &PreparedRequest, slots: &[Slot]) -> Option<(i128, i64)> {
+    let bracket = prepared.bracket(Time::MIN);
     let mut ranks = Vec::new();
     let mut best = None;
     for now in slots.iter().map(|slot| slot.start.0) {
-        alive_at(&searcher.ranking, now, slots, bracket, &mut ranks);
-        let items = items(&searcher.ranking, &ranks, |it| (it.value, it.cost));
+        alive_at(&prepared.ranking, now, slots, bracket, &mut ranks);
+        let items = items(&prepared.ranking, &ranks, |it| (it.value, it.cost));
         let mut work = Work::new(u64::MAX);
         let cutoff = best.map_or(i128::MAX >> 1, |(value, _)| value);
-        let limit = searcher.ceiling();
-        if let Some(set) = one::solve(items, searcher.wanted, limit, cutoff, &mut work).best {
+        let limit = prepared.ceiling();
+        if let Some(set) = one::solve(items, prepared.wanted, limit, cutoff, &mut work).best {
             best = Some((set.objective, now));
         }
     }
@@ -35,8 +36,8 @@ fn many_starts_together_give_what_each_gives_alone() {
             request.criterion = Criterion::ProcessorTime;
             request.budget = Some(Money(each * i64::from(tasks)));
             let best = Search::best(Criterion::ProcessorTime);
-            let searcher = Searcher::new(&grid, &request, &best);
-            let wanted = start_by_start(&searcher, slots.as_slice());
+            let searcher = NodeSearcher::new(&grid, &request, &best);
+            let wanted = start_by_start(&searcher.prepared, slots.as_slice());
             let window = search(&grid, &slots, &request, &best).map(|found| found.window);
             let got = window.map(|it| (i128::from(it.processor_time().0), it.start().0));
             assert_eq!(got, wanted, "seed {seed}, {tasks} tasks at {each}");

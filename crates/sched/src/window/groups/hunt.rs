@@ -7,8 +7,9 @@ use super::bounded;
 use super::pieces::GroupPieces;
 use super::{Group, tasks_of};
 use crate::window::pieces::Piece;
-use crate::window::search::{Found, Proof, Searcher, alive_at};
-use crate::window::sweep::{ANY_LENGTH, StartBounds};
+use crate::window::prepared::PreparedRequest;
+use crate::window::search::{Found, Proof};
+use crate::window::sweep::{ANY_LENGTH, StartBounds, alive_at};
 use crate::window::work::Work;
 
 /// A start, and the criterion's value of the best window there (0 where the start alone decides).
@@ -42,15 +43,15 @@ struct GroupNode {
 impl<'a> GroupHunt<'a> {
     pub(super) fn new(
         groups: &'a [Group],
-        searcher: &Searcher,
+        prepared: &PreparedRequest,
         criterion: &'a Criterion,
     ) -> GroupHunt<'a> {
         GroupHunt {
             groups,
             wanted: groups.iter().map(|group| group.wanted).collect(),
             criterion,
-            budget: searcher.ceiling(),
-            work: Work::new(searcher.search.work_limit),
+            budget: prepared.ceiling(),
+            work: Work::new(prepared.search.work_limit),
             bound: None,
             kept: None,
         }

@@ -29,8 +29,9 @@ use self::pieces::GroupPieces;
 use super::csa::Score;
 use super::limits::MoneyLimits;
 use super::pieces::PriceList;
+use super::prepared::PreparedRequest;
 use super::ranking::{NodeRanking, RankBy, Ranked};
-use super::search::{Algorithm, Found, Proof, Search, Searcher};
+use super::search::{Algorithm, Found, Proof, Search};
 use super::sites;
 use super::sweep::StartBounds;
 
@@ -72,16 +73,16 @@ impl Groups {
         Some(Box::new(Groups { places }))
     }
 
-    /// The best window by the searcher's criterion, of all sites if there are several.
+    /// The best window by the search's criterion, of all sites if there are several.
     pub(super) fn find(
         &self,
-        searcher: &Searcher,
+        prepared: &PreparedRequest,
         slots: &SlotList,
         bracket: StartBounds,
     ) -> Option<Found> {
-        let criterion = searcher.search.algorithm.criterion();
+        let criterion = prepared.search.algorithm.criterion();
         let of = |groups: &Vec<Group>| {
-            let found = find(groups, searcher, slots, bracket)?;
+            let found = find(groups, prepared, slots, bracket)?;
             Some((score(criterion, groups, &found.window), found))
         };
         let all: Vec<(Score, Found)> = self.places.iter().filter_map(of).collect();
@@ -112,11 +113,11 @@ impl Groups {
     }
 
     /// Why there is no window: the first reason that holds, at the site that is nearest to one.
-    pub(super) fn reason(&self, searcher: &Searcher, slots: &SlotList) -> Reason {
-        let bracket = searcher.bracket(Time(i64::MIN));
-        let of = |groups: &Vec<Group>| reason(groups, searcher, slots.as_slice(), bracket);
+    pub(super) fn reason(&self, prepared: &PreparedRequest, slots: &SlotList) -> Reason {
+        let bracket = prepared.bracket(Time(i64::MIN));
+        let of = |groups: &Vec<Group>| reason(groups, prepared, slots.as_slice(), bracket);
         sites::nearest(self.places.iter().map(of)).unwrap_or(Reason::TooFewNodes {
-            needed: searcher.wanted as u32,
+            needed: prepared.wanted as u32,
             suitable: 0,
             min_performance: None,
         })
@@ -170,18 +171,18 @@ fn by_site(grid: &Grid, groups: &[Group], limits: MoneyLimits) -> Vec<Vec<Group>
 /// The best window at one place; for CSA the best of all that AMP cuts one after the other.
 fn find(
     groups: &[Group],
-    searcher: &Searcher,
+    prepared: &PreparedRequest,
     slots: &SlotList,
     bracket: StartBounds,
 ) -> Option<Found> {
-    let Algorithm::Csa(criterion) = &searcher.search.algorithm else {
-        let criterion = searcher.search.algorithm.criterion();
-        return GroupHunt::new(groups, searcher, criterion).find(slots.as_slice(), bracket);
+    let Algorithm::Csa(criterion) = &prepared.search.algorithm else {
+        let criterion = prepared.search.algorithm.criterion();
+        return GroupHunt::new(groups, prepared, criterion).find(slots.as_slice(), bracket);
     };
     let (mut left, mut bracket) = (slots.clone(), bracket);
     let mut best: Option<(Score, Window)> = None;
     let amp = |left: &SlotList, bracket| {
-        GroupHunt::new(groups, searcher, &Criterion::Start).find(left.as_slice(), bracket)
+        GroupHunt::new(groups, prepared, &Criterion::Start).find(left.as_slice(), bracket)
     };
     while let Some(found) = amp(&left, bracket) {
         left.subtract_window(&found.window).ok()?;
@@ -205,10 +206,15 @@ fn score(criterion: &Criterion, groups: &[Group], window: &Window) -> Score {
 }
 
 /// The first reason that holds, from the grid's size to the budget.
-fn reason(groups: &[Group], searcher: &Searcher, slots: &[Slot], bracket: StartBounds) -> Reason {
+fn reason(
+    groups: &[Group],
+    prepared: &PreparedRequest,
+    slots: &[Slot],
+    bracket: StartBounds,
+) -> Reason {
     let needed = tasks_of(groups) as u32;
-    if needed > searcher.grid_size {
-        return Reason::WiderThanGrid { needed, nodes: searcher.grid_size };
+    if needed > prepared.grid_size {
+        return Reason::WiderThanGrid { needed, nodes: prepared.grid_size };
     }
     if let Some(short) = groups.iter().find(|group| group.ranking.nodes.len() < group.wanted) {
         let suitable = short.ranking.nodes.len() as u32;
@@ -227,11 +233,11 @@ fn reason(groups: &[Group], searcher: &Searcher, slots: &[Slot], bracket: StartB
         max = max.max(most(groups, &pieces.alive));
     }
     if max < needed {
-        return Reason::NoCommonTime { needed, max, deadline: searcher.deadline };
+        return Reason::NoCommonTime { needed, max, deadline: prepared.deadline };
     }
-    let hunt = GroupHunt::new(groups, searcher, &Criterion::Cost).without_budget();
+    let hunt = GroupHunt::new(groups, prepared, &Criterion::Cost).without_budget();
     let cheapest = hunt.find(slots, bracket).map(|it| it.window.cost()).unwrap_or_default();
-    Reason::BudgetShort { cheapest, budget: searcher.budget.unwrap_or(cheapest) }
+    Reason::BudgetShort { cheapest, budget: prepared.budget.unwrap_or(cheapest) }
 }
 
 /// The most tasks that run together on nodes of these ranks.

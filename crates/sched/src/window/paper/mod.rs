@@ -17,8 +17,9 @@ use std::ops::ControlFlow;
 
 use tradewind_model::{Criterion, Slot, SlotList, Time, Window};
 
+use super::prepared::PreparedRequest;
 use super::ranking::NodeRanking;
-use super::search::{Algorithm, Found, Proof, Searcher};
+use super::search::{Algorithm, Found, Proof};
 use super::sweep::StartBounds;
 
 /// A slot in the expanded window.
@@ -42,18 +43,22 @@ struct PaperRequest<'a> {
 }
 
 /// Runs the paper's version of the search.
-pub(super) fn find(searcher: &Searcher, slots: &SlotList, bracket: StartBounds) -> Option<Found> {
+pub(super) fn find(
+    prepared: &PreparedRequest,
+    slots: &SlotList,
+    bracket: StartBounds,
+) -> Option<Found> {
     let task = PaperRequest {
-        ranking: &searcher.ranking,
-        wanted: searcher.wanted,
-        budget: searcher.ceiling(),
-        criterion: searcher.search.algorithm.criterion(),
+        ranking: &prepared.ranking,
+        wanted: prepared.wanted,
+        budget: prepared.ceiling(),
+        criterion: prepared.search.algorithm.criterion(),
     };
-    let (start, ranks) = match &searcher.search.algorithm {
+    let (start, ranks) = match &prepared.search.algorithm {
         Algorithm::Alp => alp::find(&task, slots.as_slice(), bracket),
         Algorithm::Amp => amp::find(&task, slots.as_slice(), bracket),
         Algorithm::Csa(_) => csa::find(&task, slots, bracket),
-        Algorithm::Best(_) => aep::find(&task, slots.as_slice(), bracket, searcher.search.seed),
+        Algorithm::Best(_) => aep::find(&task, slots.as_slice(), bracket, prepared.search.seed),
     }?;
     Some(Found { window: task.window(start, &ranks)?, proof: Proof::Heuristic })
 }

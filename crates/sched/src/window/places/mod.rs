@@ -23,13 +23,14 @@ use tradewind_model::{
     TaskNeeds, Time, Window,
 };
 
-use super::search::{Found, Scratch, Search, Searcher};
+use super::nodes::NodeSearcher;
+use super::search::{Found, Scratch, Search};
 
 /// A request whose tasks may share nodes, prepared for one grid.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     /// On the grid of places.
-    inner: Searcher,
+    inner: NodeSearcher,
     of_nodes: NodePlaces,
     /// By node, the first of the nodes among which tasks may be exchanged.
     alike: Vec<u32>,
@@ -54,7 +55,7 @@ impl Places {
         let grid_of_places = of_nodes.grid(grid, request)?;
         let on_places = Request { needs: None, ..request.clone() };
         Some(Box::new(Places {
-            inner: Searcher::new(&grid_of_places, &on_places, search),
+            inner: NodeSearcher::new(&grid_of_places, &on_places, search),
             alike: alike(grid),
             packing: needs.packing,
             of_nodes,

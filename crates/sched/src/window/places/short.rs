@@ -1,8 +1,6 @@
 //! Which resource keeps tasks from the nodes, and how much of it would do.
 
-use tradewind_model::{Grid, NodeId, Reason, Request, Resource, Slot, SlotList, Time, Window};
-
-use crate::window::search::{Scratch, Search, Searcher};
+use tradewind_model::{Grid, NodeId, Reason, Request, Resource, Slot, SlotList, Window};
 
 /// What one resource alone is short of.
 struct Short {
@@ -15,17 +13,17 @@ struct Short {
 
 /// If a smaller demand for one resource alone gives a window: that resource, with the smallest
 /// reduction relative to the demand; the first of equals. Each is found by bisection, since a
-/// smaller demand never makes a placeable job unplaceable. `None` if no resource alone helps.
+/// smaller demand never makes a placeable job unplaceable. `find` is the search for a window of a
+/// request on these slots. `None` if no resource alone helps.
 pub(in crate::window) fn reason(
     grid: &Grid,
     slots: &SlotList,
     request: &Request,
-    search: &Search,
-    scratch: &mut Scratch,
+    mut find: impl FnMut(&Request) -> Option<Window>,
 ) -> Option<Reason> {
     let needs = request.needs.as_ref()?;
     let kinds: Vec<Resource> = needs.each.kinds().collect();
-    let mut of = |kind: &Resource| short(grid, slots, request, search, kind, scratch);
+    let mut of = |kind: &Resource| short(request, kind, &mut find);
     let all: Vec<Short> = kinds.iter().filter_map(&mut of).collect();
     // The greatest part of the demand that would do: a / b < c / d as a · d < c · b.
     let least = all.into_iter().reduce(|best, next| {
@@ -39,20 +37,16 @@ pub(in crate::window) fn reason(
 }
 
 fn short(
-    grid: &Grid,
-    slots: &SlotList,
     request: &Request,
-    search: &Search,
     resource: &Resource,
-    scratch: &mut Scratch,
+    mut find: impl FnMut(&Request) -> Option<Window>,
 ) -> Option<Short> {
     let needs = request.needs.as_ref()?;
     let needed = needs.each.of(resource);
     let mut find = |amount: u64| {
         let mut less = request.clone();
         less.needs.as_mut()?.each = needs.each.with(resource, amount);
-        let found = Searcher::new(grid, &less, search).find(slots, Time::MIN, scratch);
-        found.map(|found| found.window)
+        find(&less)
     };
     let mut enough = least_demand(resource);
     let mut window = find(enough).filter(|_| enough < needed)?;

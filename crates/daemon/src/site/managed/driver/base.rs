@@ -156,7 +156,7 @@ impl Base {
 
     /// An answer that is none.
     pub(in crate::site) fn misread(&self, command: &str, wrong: &str) -> SiteError {
-        SiteError::Unknown(format!("site {}: `{command}`: {wrong}", self.name))
+        self.tool.misread(command, wrong)
     }
 
     /// How far the cluster's clock is ahead of ours, seconds.

@@ -6,7 +6,7 @@ use tradewind_io::settings::cluster::Accounts;
 
 use super::{Base, USER};
 use crate::site::managed::ssh;
-use crate::site::managed::tool::{Call, CommandOutput, Who};
+use crate::site::managed::tool::{Call, CommandOutput, CommandTrouble, Who};
 use crate::site::{Finding, Verdict};
 
 /// More than this between two clocks is too much: seconds.
@@ -30,6 +30,21 @@ pub(in crate::site) fn finding(
     Finding { what: what.to_owned(), verdict, found, remedy: remedy.to_owned() }
 }
 
+/// It is as it should be.
+pub(in crate::site) fn good(what: &str, found: String) -> Finding {
+    finding(what, Verdict::Good, found, "")
+}
+
+/// Jobs run, and something could be better.
+pub(in crate::site) fn warn(what: &str, found: String, remedy: &str) -> Finding {
+    finding(what, Verdict::Warning, found, remedy)
+}
+
+/// Jobs cannot run.
+pub(in crate::site) fn bad(what: &str, found: String, remedy: &str) -> Finding {
+    finding(what, Verdict::Bad, found, remedy)
+}
+
 /// Runs it; what it said, and how long that took in milliseconds.
 pub(in crate::site) fn timed(
     base: &Base,
@@ -38,6 +53,16 @@ pub(in crate::site) fn timed(
     let began = Instant::now();
     let answer = base.tool.must(call).map_err(|wrong| wrong.to_string())?;
     Ok((answer, began.elapsed().as_millis()))
+}
+
+/// The same; what it said may be a complaint.
+pub(in crate::site) fn timed_run(
+    base: &Base,
+    call: &Call<'_>,
+) -> (Result<CommandOutput, CommandTrouble>, u128) {
+    let began = Instant::now();
+    let answer = base.tool.run(call);
+    (answer, began.elapsed().as_millis())
 }
 
 /// Whether the cluster's clock is right.

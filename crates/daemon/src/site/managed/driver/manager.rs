@@ -8,6 +8,7 @@ use tradewind_io::submission::signal::Warning;
 use tradewind_model::Time;
 
 use super::base::Base;
+use super::doctor;
 use super::judge::{self, TaskVerdict};
 use super::rhythm::SurveyPart;
 use crate::site::limits::{Cap, Limits};
@@ -143,8 +144,18 @@ pub(in crate::site) struct PoolsView<'a, J> {
     pub now: Time,
 }
 
+impl<'a, J> PoolsView<'a, J> {
+    /// Jobs of others.
+    pub(in crate::site) fn theirs(&self) -> impl Iterator<Item = &'a J> + use<'a, J> {
+        let all = self.jobs.iter().zip(self.ours);
+        all.filter(|(_, is_ours)| !**is_ours).map(|(job, _)| job)
+    }
+}
+
 /// A manager: lists, words and peculiarities. All that must not go wrong (tags run at most once,
 /// recalls, tickets) is the driver's.
+///
+/// What has a default may be left out: `minimal` has a manager that leaves out all of it.
 pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     /// A job as it lists them.
     type Job: ManagerJob;
@@ -154,7 +165,7 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     /// The command by which it lists nodes, for people.
     const LISTS_BY: &'static str;
     /// What a look asks for, a request each; those that come with another one are not named.
-    const PARTS: &'static [SurveyPart];
+    const PARTS: &'static [SurveyPart] = &[SurveyPart::Jobs];
     /// Whether its lists say when jobs began and, for a while, how they ended, so that this counts
     /// more than the task's own word: it knows who has stopped a job. If not, a job that is over is
     /// simply not listed.
@@ -163,7 +174,7 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     /// their folder, and jobs are cancelled by their mark, without a list.
     const CANCEL_KILLS: bool;
     /// Whether giving a reservation up ends the jobs in it.
-    const UNRESERVE_KILLS: bool;
+    const UNRESERVE_KILLS: bool = false;
 
     /// How it calls things on a node.
     fn words(&self) -> &'static Words;
@@ -211,10 +222,15 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
         &mut self,
         base: &Base,
         whose: ReservationsOf<'_>,
-    ) -> Result<(), SiteError>;
+    ) -> Result<(), SiteError> {
+        let _ = (base, whose);
+        Ok(())
+    }
 
     /// Those that were last listed.
-    fn reservations(&self) -> Vec<Reservation>;
+    fn reservations(&self) -> Vec<Reservation> {
+        Vec::new()
+    }
 
     /// The pools, from nodes, reservations and jobs, in their order.
     ///
@@ -267,7 +283,10 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
         job: &Self::Job,
         trace: Option<Option<&Trace>>,
         now: Time,
-    ) -> TaskVerdict;
+    ) -> TaskVerdict {
+        let _ = job;
+        Self::absent(ticket, trace, now)
+    }
 
     /// What to say of a task whose job is not listed.
     fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> TaskVerdict {
@@ -301,7 +320,10 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     /// # Errors
     /// [`SiteError::Capped`] if the job asks for what it cannot have there, [`SiteError::Refused`] for
     /// other reasons; others if it had to be asked.
-    fn check(&mut self, base: &Base, order: &Order, pool: usize) -> Result<(), SiteError>;
+    fn check(&mut self, base: &Base, order: &Order, pool: usize) -> Result<(), SiteError> {
+        let _ = (base, order, pool);
+        Ok(())
+    }
 
     /// Whether the manager itself sets the variable for each job.
     fn sets_variable(name: &str) -> bool {
@@ -357,35 +379,58 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
         Ok(())
     }
 
-    // Reservations.
+    // Reservations. A manager that has them gives all of these.
 
     /// The name of the reservation that keeps nodes of a pool for a job.
-    fn reservation_name(base: &Base, market: &str, job: u64, pool: &str) -> String;
+    fn reservation_name(base: &Base, market: &str, job: u64, pool: &str) -> String {
+        let _ = (base, market, job, pool);
+        String::new()
+    }
 
     /// Whether [`Manager::reservation_name`] has made this name for some job of the market.
-    fn is_reservation_of(base: &Base, name: &str, market: &str) -> bool;
+    fn is_reservation_of(base: &Base, name: &str, market: &str) -> bool {
+        let _ = (base, name, market);
+        false
+    }
 
     /// Whether a reservation of the right name is what is wanted.
     ///
     /// # Errors
     /// If it had to be asked for more, and does not answer.
-    fn fits(&mut self, base: &Base, known: &Reservation, wanted: &Aside)
-    -> Result<bool, SiteError>;
+    fn fits(
+        &mut self,
+        base: &Base,
+        known: &Reservation,
+        wanted: &Aside,
+    ) -> Result<bool, SiteError> {
+        let _ = (base, known, wanted);
+        Ok(false)
+    }
 
     /// Reserves nodes.
     ///
     /// # Errors
     /// [`SiteError::Refused`] if the manager says no; others if it does not answer.
-    fn reserve(&mut self, base: &Base, name: &str, wanted: &Aside) -> Result<(), SiteError>;
+    fn reserve(&mut self, base: &Base, name: &str, wanted: &Aside) -> Result<(), SiteError> {
+        let _ = (base, name, wanted);
+        Err(SiteError::Refused(format!("{} cannot reserve nodes", Self::NAME)))
+    }
 
     /// Gives a reservation up, which is listed no more then. An unknown one is no error.
     ///
     /// # Errors
     /// If it does not answer.
-    fn unreserve(&mut self, base: &Base, known: &Reservation) -> Result<(), SiteError>;
+    fn unreserve(&mut self, base: &Base, known: &Reservation) -> Result<(), SiteError> {
+        let _ = (base, known);
+        Ok(())
+    }
 
     // People.
 
     /// Whether all is there that is needed. Changes nothing.
-    fn doctor(&mut self, base: &Base) -> Vec<Finding>;
+    fn doctor(&mut self, base: &Base) -> Vec<Finding> {
+        let mut all = vec![doctor::clock(base)];
+        all.extend(doctor::accounts(base));
+        all
+    }
 }

@@ -23,6 +23,8 @@ mod heard;
 pub(in crate::site) mod judge;
 mod limits;
 pub(in crate::site) mod manager;
+#[cfg(test)]
+mod minimal;
 pub(in crate::site) mod missing;
 mod reserve;
 mod rhythm;

@@ -15,9 +15,10 @@ use tradewind_daemon::live::{Live, Record};
 use tradewind_daemon::site::Seen;
 use tradewind_model::{Command, JobId, Outage, Place, PoolId, Reason, SiteId, Time};
 
-use super::{Audience, Entry, projects};
+use super::projects;
 use crate::context::Context;
 use crate::documents::Event;
+use crate::feed::{Audience, Entry};
 use crate::views::promises::{self, Names};
 use crate::views::{failures, words};
 
