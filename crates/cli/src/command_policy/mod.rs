@@ -58,7 +58,7 @@ impl OwnPolicy for Commands {
     ) -> Result<Run, Failure> {
         let command = UserCommand { text, answer_within: self.answer_within };
         let mut policy = CommandPolicy::start(command, &workload.pools, Arc::default())?;
-        let mut checkers = check::all(policy.promise);
+        let mut checkers = check::of_own(policy.promise);
         checkers.push(listener);
         let run = tradewind_sim::run(workload, settings, &mut policy, &mut checkers);
         match policy.failure {
