@@ -124,22 +124,16 @@ fn check_limits(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failur
     Err(Failure::usage(message).hint(hint))
 }
 
-/// Policies must know prices that change with time where there are some.
+/// Searches must know prices that change with time where there are some.
 fn check_prices(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
     let Some((pool, layout)) = sources.iter().find_map(WorkloadFiles::changing_pool) else {
         return Ok(());
     };
-    let hint = "use `css`, `batch-slicer`, `whole-batch`, `bsf`, `easy`, `auction` or `multi-queue`, or \
-                their like";
-    if plan.deciders.iter().any(|decider| decider.ours().is_none()) {
-        let message = format!("a command knows one price per pool, and that of `{pool}` changes");
-        return Err(Failure::usage(message).hint(hint));
-    }
     for policy in plan.policies() {
         if let Some(why) = policy.on(layout).needs_one_price() {
             let text = policy.text();
             let message = format!("policy `{text}` {why}; the price of `{pool}` changes");
-            return Err(Failure::usage(message).hint(hint));
+            return Err(Failure::usage(message).hint("leave out `variant=paper`"));
         }
     }
     Ok(())

@@ -135,14 +135,13 @@ impl PolicySpec {
         matches!(self.kind, Kind::Cycles(_) | Kind::Bsf(_))
     }
 
-    /// Why the policy cannot decide where prices change with time, if it cannot: it knows one price
-    /// per pool, or searches that know one.
+    /// Why the policy cannot decide where prices change with time, if it cannot: its searches know one
+    /// price per slot.
     pub(crate) fn needs_one_price(&self) -> Option<&'static str> {
         let cycles = match &self.kind {
-            Kind::Fill(_) | Kind::Federal(_) | Kind::Dispatch(_) => return None,
+            Kind::Fill(_) | Kind::Federal(_) | Kind::Dispatch(_) | Kind::Learned => return None,
             Kind::Cycles(settings) => settings,
             Kind::Bsf(settings) => &settings.cycles,
-            Kind::Learned => return Some("knows one price per pool"),
         };
         let paper = cycles.cyclic.variant == Variant::Paper;
         paper.then_some("has `variant=paper`, which knows one price per slot")
@@ -256,9 +255,9 @@ impl PolicySpec {
     }
 
     /// Whether the policy can decide for this workload. One that learns is about one cluster of like
-    /// nodes, and jobs that ask for processors and time.
+    /// nodes, and jobs that ask for processors and time: whatever these cost, no job stays away.
     pub fn suits(&self, workload: &Workload) -> bool {
-        !self.learns() || is_plain(workload) && workload.owners.is_empty()
+        !self.learns() || is_one_cluster(workload) && workload.owners.is_empty()
     }
 
     /// The rule of a site's own scheduler, if it can work by this policy: backfilling in the order of
@@ -350,18 +349,21 @@ impl PolicySpec {
     }
 }
 
-/// Whether there is one pool of reference nodes that cost nothing and take all jobs, and no job
-/// asks for more than processors and time.
+/// Whether the nodes of one cluster cost nothing.
 fn is_plain(workload: &Workload) -> bool {
-    let plain = |pool: &Pool| {
-        pool.performance == Performance::REFERENCE
-            && pool.price.0 == 0
-            && pool.admission == Admission::NONE
-    };
+    let free = |pool: &Pool| pool.price.0 == 0;
+    is_one_cluster(workload)
+        && workload.pools.rates().is_none()
+        && workload.pools.as_slice().iter().all(free)
+}
+
+/// Whether there is one pool of reference nodes that take all jobs, and no job asks for more than
+/// processors and time.
+fn is_one_cluster(workload: &Workload) -> bool {
     let [pool] = workload.pools.as_slice() else { return false };
     let plainly = |terms: &Terms| Terms { user: 0, ..terms.clone() } == Terms::NONE;
-    workload.pools.rates().is_none()
-        && !workload.pools.counts_memory()
-        && plain(pool)
+    !workload.pools.counts_memory()
+        && pool.performance == Performance::REFERENCE
+        && pool.admission == Admission::NONE
         && workload.jobs.iter().all(|job| job.terms.as_deref().is_none_or(plainly))
 }

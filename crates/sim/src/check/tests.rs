@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Admission, Attributes, Cause, Command, Demand, JobId, Money, Outage, OutageId, Performance, Place,
-    Pool, PoolId, Pools, Price, Rates, Series, Site, SiteId, Span, Terms, Time, Times, Trade,
+    Admission, Attributes, Cause, Command, Demand, JobId, Money, Outage, OutageId, Performance,
+    Place, Pool, PoolId, Pools, Price, Rates, Series, Site, SiteId, Span, Terms, Time, Times,
+    Trade,
 };
 
 use super::*;
