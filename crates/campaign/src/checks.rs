@@ -4,6 +4,7 @@ use tradewind_io::campaign::Workload;
 
 use crate::failure::Failure;
 use crate::plan::Plan;
+use crate::policy::PolicySpec;
 use crate::workload::WorkloadFiles;
 use crate::{model, moldable, preemptible};
 
@@ -54,12 +55,24 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
 /// # Errors
 /// If one does not, as wrong usage.
 pub fn plan(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    check_parameters(plan)?;
     check_parts(sources)?;
     check_memory(plan, sources)?;
     check_shapes(plan, sources)?;
     check_limits(plan, sources)?;
     check_numbers(plan, sources)?;
     check_prices(plan, sources)
+}
+
+/// Parameters must change something.
+fn check_parameters(plan: &Plan) -> Result<(), Failure> {
+    let idle = |policy: &PolicySpec| {
+        let (key, needs) = policy.idle_parameter()?;
+        let text = policy.text();
+        let message = format!("policy `{text}`: `{key}` changes nothing without `{needs}`");
+        Some(Failure::usage(message).hint(format!("leave it out, or add `{needs}`")))
+    };
+    plan.policies().find_map(idle).map_or(Ok(()), Err)
 }
 
 /// Jobs keep to pools by attributes that some pool has, as a text.

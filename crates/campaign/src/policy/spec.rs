@@ -7,8 +7,9 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::backfill::{Backfill, Depth};
 use tradewind_sched::policy::bsf::{self, Bsf};
+use tradewind_sched::policy::cyclic::SearchBy;
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
-use tradewind_sched::policy::dispatch::{self, Dispatch, Ties};
+use tradewind_sched::policy::dispatch::{self, Dispatch, Prices, Ties};
 use tradewind_sched::policy::expecting::ByExpectation;
 use tradewind_sched::policy::gapfill::GapFill;
 use tradewind_sched::policy::gridfill::{self, GridFill};
@@ -16,7 +17,7 @@ use tradewind_sched::policy::learned::LearnedFill;
 use tradewind_sched::policy::local::QueueOrder;
 use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sched::policy::{Order, Policy};
-use tradewind_sched::window::Variant;
+use tradewind_sched::window::{Algorithm, Variant};
 use tradewind_sim::workload::Workload;
 
 use super::federal::{Federal, Migrate};
@@ -145,6 +146,23 @@ impl PolicySpec {
         };
         let paper = cycles.cyclic.variant == Variant::Paper;
         paper.then_some("has `variant=paper`, which knows one price per slot")
+    }
+
+    /// A parameter that was given and changes nothing, as the others are, and what would let it.
+    pub(crate) fn idle_parameter(&self) -> Option<(&str, &'static str)> {
+        let search = match &self.kind {
+            Kind::Cycles(settings) => &settings.cyclic.search,
+            Kind::Bsf(settings) => &settings.cycles.cyclic.search,
+            Kind::Dispatch(settings) if settings.prices == Prices::List => {
+                let of_dynamics = ["step", "floor", "ceiling", "outlook"];
+                let given = self.given.iter().find(|(key, _)| of_dynamics.contains(&key.as_str()));
+                return given.map(|(key, _)| (key.as_str(), "prices=dynamic"));
+            }
+            _ => return None,
+        };
+        let derives =
+            matches!(search, SearchBy::Csa | SearchBy::All(Algorithm::Amp | Algorithm::Csa(_)));
+        (self.gives("rho") && !derives).then_some(("rho", "search=amp"))
     }
 
     /// Whether the policy counts the memory of shared nodes.
@@ -349,19 +367,20 @@ impl PolicySpec {
     }
 }
 
-/// Whether the nodes of one cluster cost nothing.
-fn is_plain(workload: &Workload) -> bool {
+/// Whether there is one cluster whose nodes cost nothing, and no job says where it is at home.
+pub(super) fn is_plain(workload: &Workload) -> bool {
     let free = |pool: &Pool| pool.price.0 == 0;
     is_one_cluster(workload)
         && workload.pools.rates().is_none()
         && workload.pools.as_slice().iter().all(free)
+        && workload.jobs.iter().all(|job| job.terms.as_deref().is_none_or(|it| it.home.is_none()))
 }
 
 /// Whether there is one pool of reference nodes that take all jobs, and no job asks for more than
 /// processors and time.
 fn is_one_cluster(workload: &Workload) -> bool {
     let [pool] = workload.pools.as_slice() else { return false };
-    let plainly = |terms: &Terms| Terms { user: 0, ..terms.clone() } == Terms::NONE;
+    let plainly = |terms: &Terms| Terms { user: 0, home: None, ..terms.clone() } == Terms::NONE;
     !workload.pools.counts_memory()
         && pool.performance == Performance::REFERENCE
         && pool.admission == Admission::NONE
