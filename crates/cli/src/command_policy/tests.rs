@@ -56,7 +56,7 @@ fn told_price(pool: &serde_json::Value, at: i64) -> f64 {
 }
 
 #[test]
-fn prices_that_change_are_told_with_all_that_is_to_come() {
+fn prices_that_change_come_with_all_that_is_to_come() {
     let rate = Series::new(&[(Time(10), 1_500_000), (Time(25), 0), (Time(40), 2_000_001)]).unwrap();
     for rate in [rate.clone(), rate.repeated(Span(60)).unwrap()] {
         let rates = Rates::new(vec![None, Some(Arc::new(rate))]);
