@@ -63,7 +63,7 @@ def test_agents_see_prices_that_change(examples):
     prices = seen[:-1, :-1, -1]
     # The campus between a quarter and all of what it costs by day; the highest price is the cloud's, 3.
     assert len(np.unique(prices[:, 0])) > 1 and prices[:, 0].min() >= np.float32(0.5 / 3)
-    assert info["metrics"]["cost"] > 0
+    assert info["metrics"]["total_cost"] > 0
 
 
 def allowed(mask):

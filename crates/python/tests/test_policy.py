@@ -29,11 +29,12 @@ def test_a_policy_stands_beside_others_and_begins_each_run_afresh(log):
     assert starts(runs["Easy"][0]) == starts(runs["Easy"][1]) == starts(runs["easy"][0])
 
 
-def test_a_start_above_its_budget_ends_the_replay_where_prices_change(log, examples, tmp_path):
+def test_a_start_above_its_budget_ends_the_replay_where_prices_change(log, tmp_path):
     side = tmp_path / "side.toml"
-    side.write_text('budget = "1"\n')
+    side.write_text("[[job]]\njob = 1\nbudget = 1\n")
     changing = tmp_path / "changing.toml"
-    changing.write_text('[[site]]\nname = "a"\nprice = [["0h", 1], ["1h", 2]]\npool = [{ name = "p", nodes = 64 }]\n')
+    pool = 'pool = [{ name = "p", nodes = 64 }]'
+    changing.write_text(f'[[site]]\nname = "a"\nprice = [["0h", 1], ["1h", 2]]\n{pool}\n')
     with pytest.raises(tw.InputError, match="and its budget is 1"):
         tw.simulate(log, Easy, grid=changing, side=side)
 

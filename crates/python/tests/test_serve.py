@@ -61,7 +61,7 @@ def test_prices_that_change_are_those_of_the_same_process(program, log, examples
     ours = tw.simulate(log, Patient, grid=grid)
     assert theirs == pyarrow.table(ours.jobs)["starting_time"].to_pylist()
     easy = tw.simulate(log, "easy", grid=grid)
-    assert 0 < ours.metrics["cost"] < easy.metrics["cost"]
+    assert 0 < ours.metrics["total_cost"] < easy.metrics["total_cost"]
 
 
 class Slow(tw.Policy):
