@@ -9,7 +9,7 @@ use super::{Checker, Violation};
 /// Adds up, step by step, what each start costs over the job's expected time, and looks for its
 /// highest price. Starts by a site's own scheduler are not the policy's.
 #[derive(Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct WithinLimits {
     lines: Lines,
 }
 
@@ -28,7 +28,7 @@ fn cost(market: &Market, share: Share, demand: &Demand) -> (i128, i64) {
     })
 }
 
-impl Checker for Limits {
+impl Checker for WithinLimits {
     fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation> {
         let by_site = self.lines.starts(event);
         let Event::Started { job, place } = event else { return Ok(()) };

@@ -79,6 +79,6 @@ pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
 /// one that refuses starts above a job's budget or price cap.
 pub fn of_own(promise: Promise) -> Vec<Box<dyn Checker>> {
     let mut checkers = all(promise);
-    checkers.push(Box::new(limits::Limits::default()));
+    checkers.push(Box::new(limits::WithinLimits::default()));
     checkers
 }

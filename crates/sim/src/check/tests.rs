@@ -217,7 +217,7 @@ fn a_start_above_a_budget_or_a_cap_is_seen_where_prices_change() {
     let series = Series::new(&[(Time(0), 2), (Time(12), 9)]).unwrap();
     let changing = two_pools().with_rates(Rates::new(vec![None, Some(Arc::new(series))]));
     let begins = |pools: &Pools, pool, at, terms: Terms, lined: bool| {
-        let mut stage = Stage::on(pools.clone(), limits::Limits::default());
+        let mut stage = Stage::on(pools.clone(), limits::WithinLimits::default());
         let demand = Demand { terms: Some(Arc::new(terms)), ..Demand::new(3, Span(20)) };
         stage.fine(&Event::Submitted { job: JobId(0), demand }).at(at);
         if lined {
