@@ -4,6 +4,7 @@ use tradewind_io::campaign::Workload;
 
 use crate::failure::Failure;
 use crate::plan::Plan;
+use crate::policy::PolicySpec;
 use crate::workload::WorkloadFiles;
 use crate::{model, moldable, preemptible};
 
@@ -54,12 +55,24 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
 /// # Errors
 /// If one does not, as wrong usage.
 pub fn plan(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    check_parameters(plan)?;
     check_parts(sources)?;
     check_memory(plan, sources)?;
     check_shapes(plan, sources)?;
     check_limits(plan, sources)?;
     check_numbers(plan, sources)?;
     check_prices(plan, sources)
+}
+
+/// Parameters must change something.
+fn check_parameters(plan: &Plan) -> Result<(), Failure> {
+    let idle = |policy: &PolicySpec| {
+        let (key, needs) = policy.idle_parameter()?;
+        let text = policy.text();
+        let message = format!("policy `{text}`: `{key}` changes nothing without `{needs}`");
+        Some(Failure::usage(message).hint(format!("leave it out, or add `{needs}`")))
+    };
+    plan.policies().find_map(idle).map_or(Ok(()), Err)
 }
 
 /// Jobs keep to pools by attributes that some pool has, as a text.
@@ -124,22 +137,16 @@ fn check_limits(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failur
     Err(Failure::usage(message).hint(hint))
 }
 
-/// Policies must know prices that change with time where there are some.
+/// Searches must know prices that change with time where there are some.
 fn check_prices(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
     let Some((pool, layout)) = sources.iter().find_map(WorkloadFiles::changing_pool) else {
         return Ok(());
     };
-    let hint = "use `css`, `batch-slicer`, `whole-batch`, `bsf`, `easy`, `auction` or `multi-queue`, or \
-                their like";
-    if plan.deciders.iter().any(|decider| decider.ours().is_none()) {
-        let message = format!("a command knows one price per pool, and that of `{pool}` changes");
-        return Err(Failure::usage(message).hint(hint));
-    }
     for policy in plan.policies() {
         if let Some(why) = policy.on(layout).needs_one_price() {
             let text = policy.text();
             let message = format!("policy `{text}` {why}; the price of `{pool}` changes");
-            return Err(Failure::usage(message).hint(hint));
+            return Err(Failure::usage(message).hint("leave out `variant=paper`"));
         }
     }
     Ok(())

@@ -178,9 +178,9 @@ fn queues_whose_prices_change_trade_at_the_mean() {
         }
     }
     assert!(between > 10, "{between} jobs ran across a change");
-    let output = folder.simulate(HOURLY, &["--policy", "learned", "--force"]);
+    let output = folder.simulate(HOURLY, &["--policy", "css[variant=paper]", "--force"]);
     assert_eq!(output.status.code(), Some(2));
-    let why = "policy `learned` knows one price per pool; the price of `p-1` changes";
+    let why = "has `variant=paper`, which knows one price per slot; the price of `p-1` changes";
     assert!(said(&output).contains(why), "{}", said(&output));
 }
 

@@ -62,6 +62,98 @@ fn the_example_has_a_rule_of_its_own() {
     assert!(folder.path().join("jobs.csv").exists());
 }
 
+/// What a node costs in `examples/prices-grid.toml`, by the number that it has in results, in tenths of
+/// a credit per second.
+fn tenths(node: u32, second: u64) -> u64 {
+    let hour = second / 3_600;
+    match (node < 80, hour % 24) {
+        (true, 8..18) => 20,
+        (true, _) => 5,
+        (false, _) => match hour {
+            0..6 => 10,
+            6..12 => 15,
+            12..20 => 30,
+            _ => 12,
+        },
+    }
+}
+
+/// What all jobs of a replay cost by their nodes and seconds, and what its summary says, in credits.
+fn costs(folder: &Path) -> (f64, f64) {
+    let mut rows = csv::Reader::from_path(folder.join("jobs.csv")).unwrap();
+    let mut sum = 0;
+    for row in rows.records().map(Result::unwrap) {
+        let second = |at: usize| row[at].parse::<f64>().unwrap() as u64;
+        let nodes = row[14].split(' ').flat_map(|part| {
+            let ends: Vec<u32> = part.split('-').map(|it| it.parse().unwrap()).collect();
+            ends[0]..=ends[ends.len() - 1]
+        });
+        // Nodes of a job are of one pool.
+        let nodes: Vec<u32> = nodes.collect();
+        let each: u64 = (second(8)..second(10)).map(|at| tenths(nodes[0], at)).sum();
+        sum += each * nodes.len() as u64;
+    }
+    let summary = std::fs::read_to_string(folder.join("summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    (sum as f64 / 10.0, summary["total_cost"].as_f64().unwrap())
+}
+
+#[test]
+fn a_command_waits_for_low_prices_and_pays_for_its_seconds() {
+    if !python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let run = |hours: u32| {
+        let out = folder.path().join(hours.to_string());
+        let command = format!("python3 examples/thrifty.py {hours}");
+        let grid = ["--grid", "examples/prices-grid.toml"];
+        simulate(&out, &[&grid[..], &["--policy-cmd", &command]].concat()).success();
+        let (sum, said) = costs(&out);
+        assert!((sum - said).abs() < 0.01, "{sum} {said}");
+        said
+    };
+    let (at_once, patient) = (run(0), run(12));
+    assert!(patient < 0.9 * at_once, "{patient} {at_once}");
+}
+
+#[test]
+fn a_start_above_a_limit_ends_the_replay_where_prices_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    // The first job has 8 processors for an hour from second 2,261 on.
+    let side = |limit: &str| file("side.toml", &format!("[[job]]\njob = 1\n{limit}\n"));
+    let grid = |price: &str| {
+        let pool = "pool = [{ name = 'p', nodes = 1000 }]";
+        file("grid.toml", &format!("[[site]]\nname = 'a'\nprice = {price}\n{pool}\n"))
+    };
+    let greedy = r#"echo '{"protocol":1}'; read grid; n=0
+        while read pass; do case $pass in
+            *submitted*) echo "{\"start\":[{\"job\":$n}]}"; n=$((n + 1));;
+            *) echo '{}';;
+        esac; done"#;
+    let run = |price: &str, limit: &str, code: i32| {
+        let (side, grid) = (side(limit), grid(price));
+        let args = ["--policy-cmd", greedy, "--grid", &grid, "--side", &side, "--force"];
+        let said = simulate(&folder.path().join("out"), &args).code(code);
+        String::from_utf8_lossy(&said.get_output().stderr).into_owned()
+    };
+    // 1,339 seconds at 1, and 2,261 at 3, on 8 nodes.
+    let (rising, cost) = ("[['0h', 1], ['1h', 3]]", 8 * (1_339 + 3 * 2_261));
+    run(rising, &format!("budget = {cost}"), 0);
+    let said = run(rising, &format!("budget = {}", cost - 1), 3);
+    let why = format!("job 0 costs {cost} if it starts now, and its budget is {}", cost - 1);
+    assert!(said.contains("at 2261") && said.contains(&why), "{said}");
+    run(rising, "max_price = 3", 0);
+    let said = run(rising, "max_price = 2.5", 3);
+    assert!(said.contains("job 0 pays up to 3 per node and second, and its cap is 2.5"), "{said}");
+    run("3", "budget = 1", 0);
+}
+
 #[test]
 fn a_command_that_ends_is_named() {
     assert!(refused("true").contains("it ended (exit status: 0) without an answer"));

@@ -123,7 +123,8 @@ fn every_number_is_measured() {
 fn numbers_come_from_the_run() {
     let all: Vec<&'static Study> = all_studies().collect();
     for experiment in experiments(&all) {
-        let mine = || all.iter().filter(|study| study.experiment.id == experiment.id);
+        let moves = |study: &&&'static Study| !OF_A_LOG.contains(&study.id.as_ref());
+        let mine = || all.iter().filter(|it| it.experiment.id == experiment.id).filter(moves);
         let before: Vec<Vec<u64>> = mine().map(|study| bits(&findings(study))).collect();
         let said: Vec<Vec<String>> = mine().map(|study| claimed(&findings(study))).collect();
         let mut same_claims: Vec<bool> = said.iter().map(|claims| !claims.is_empty()).collect();
@@ -143,9 +144,7 @@ fn numbers_come_from_the_run() {
                 }
             }
         }
-        for (at, study) in
-            mine().enumerate().filter(|(_, study)| !OF_A_LOG.contains(&study.id.as_ref()))
-        {
+        for (at, study) in mine().enumerate() {
             let fixed = still[at].iter().position(|still| *still);
             assert_eq!(fixed, None, "{}: a number that no parameter moves", study.id);
             assert!(!same_claims[at], "{}: no parameter moves its claims", study.id);

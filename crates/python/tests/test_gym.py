@@ -55,6 +55,17 @@ def play(env, seed, choose):
     return rewards, info, np.stack(all_seen)
 
 
+def test_agents_see_prices_that_change(examples):
+    given = {"log": examples / "small.swf", "jobs": 100, "grid": examples / "prices-grid.toml"}
+    env = gymnasium.make("tradewind/Pool-v0", **given)
+    _, info, seen = play(env, 3, allowed)
+    env.close()
+    prices = seen[:-1, :-1, -1]
+    # The campus between a quarter and all of what it costs by day; the highest price is the cloud's, 3.
+    assert len(np.unique(prices[:, 0])) > 1 and prices[:, 0].min() >= np.float32(0.5 / 3)
+    assert info["metrics"]["total_cost"] > 0
+
+
 def allowed(mask):
     """The first action that exists."""
     return int(np.argmax(mask))

@@ -29,6 +29,32 @@ def test_a_policy_stands_beside_others_and_begins_each_run_afresh(log):
     assert starts(runs["Easy"][0]) == starts(runs["Easy"][1]) == starts(runs["easy"][0])
 
 
+def test_a_start_above_its_budget_ends_the_replay_where_prices_change(log, tmp_path):
+    side = tmp_path / "side.toml"
+    side.write_text("[[job]]\njob = 1\nbudget = 1\n")
+    changing = tmp_path / "changing.toml"
+    pool = 'pool = [{ name = "p", nodes = 64 }]'
+    changing.write_text(f'[[site]]\nname = "a"\nprice = [["0h", 1], ["1h", 2]]\n{pool}\n')
+    with pytest.raises(tw.InputError, match="and its budget is 1"):
+        tw.simulate(log, Easy, grid=changing, side=side)
+
+
+def test_costs_of_what_cannot_be_are_refused(log):
+    seen = []
+
+    class Asks(tw.Policy):
+        def decide(self, market, events):
+            for given in [{"job": 999}, {"job": 0, "pool": 7}, {"job": 0, "at": -1}, {"job": 0, "at": 2**62}]:
+                with pytest.raises(ValueError) as error:
+                    market.cost(**given)
+                seen.append(str(error.value))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tw.simulate(log, Asks)
+    assert "no job 999" in seen[0] and "no pool 7" in seen[1] and "`at`" in seen[2] and "`at`" in seen[3]
+
+
 class Viewer(tw.Policy):
     """First come, first served, by views and methods alone."""
 

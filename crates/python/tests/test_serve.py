@@ -8,6 +8,7 @@ import sys
 import pyarrow
 import pytest
 from easy import Easy
+from patient import Patient
 
 import tradewind as tw
 
@@ -49,6 +50,18 @@ def test_starts_are_those_of_the_same_process(program, log, tmp_path, name, poli
     with open(tmp_path / "jobs.csv", newline="") as file:
         theirs = [float(row["starting_time"]) for row in csv.DictReader(file)]
     assert theirs == pyarrow.table(tw.simulate(log, policy).jobs)["starting_time"].to_pylist()
+
+
+def test_prices_that_change_are_those_of_the_same_process(program, log, examples, tmp_path):
+    grid = examples / "prices-grid.toml"
+    done = replayed(program, log, "patient:Patient", tmp_path, "--grid", grid)
+    assert done.returncode == 0, done.stderr
+    with open(tmp_path / "jobs.csv", newline="") as file:
+        theirs = [float(row["starting_time"]) for row in csv.DictReader(file)]
+    ours = tw.simulate(log, Patient, grid=grid)
+    assert theirs == pyarrow.table(ours.jobs)["starting_time"].to_pylist()
+    easy = tw.simulate(log, "easy", grid=grid)
+    assert 0 < ours.metrics["total_cost"] < easy.metrics["total_cost"]
 
 
 class Slow(tw.Policy):

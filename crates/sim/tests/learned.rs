@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{Event, JobId, Market, Pools, Span, Terms, Time};
+use tradewind_model::{Event, JobId, Market, Pools, Rates, Series, Span, Terms, Time};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::learned::{Basis, LearnedFill, LearnedSettings};
@@ -296,6 +296,29 @@ proptest! {
         let again = replay(&workload(&altered), bound);
         for (before, after) in run.jobs.iter().zip(&again.jobs).take(known) {
             prop_assert_eq!(before.start.0.min(at), after.start.0.min(at));
+        }
+    }
+
+    /// No job that it knows can pay more or less: prices that change move no start, and each job pays for
+    /// its own seconds.
+    #[test]
+    fn prices_that_change_are_paid_and_change_no_start(
+        log in log(), bound in bound(),
+        steps in prop::collection::btree_map(0i64..60, 0i64..9, 1..6),
+        period in prop::option::of(60i64..90),
+    ) {
+        let free = workload(&log);
+        let steps: Vec<_> = steps.into_iter().map(|(at, price)| (Time(at), price)).collect();
+        let rate = Series::new(&steps).unwrap();
+        let rate = period.map_or(rate.clone(), |period| rate.repeated(Span(period)).unwrap());
+        let rates = Rates::new(vec![Some(Arc::new(rate.clone()))]);
+        let pools = Arc::new(free.pools.as_ref().clone().with_rates(rates));
+        let priced = Workload { pools, ..workload(&log) };
+        let run = replay(&priced, bound);
+        prop_assert_eq!(starts(&run), starts(&replay(&free, bound)));
+        for (job, ran) in priced.jobs.iter().zip(&run.jobs) {
+            let paid: i64 = (ran.start.0..ran.end.0).map(|at| rate.at(Time(at))).sum();
+            prop_assert_eq!(ran.cost.0, paid * i64::from(job.processors));
         }
     }
 

@@ -7,8 +7,9 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::backfill::{Backfill, Depth};
 use tradewind_sched::policy::bsf::{self, Bsf};
+use tradewind_sched::policy::cyclic::SearchBy;
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
-use tradewind_sched::policy::dispatch::{self, Dispatch, Ties};
+use tradewind_sched::policy::dispatch::{self, Dispatch, Prices, Ties};
 use tradewind_sched::policy::expecting::ByExpectation;
 use tradewind_sched::policy::gapfill::GapFill;
 use tradewind_sched::policy::gridfill::{self, GridFill};
@@ -16,7 +17,7 @@ use tradewind_sched::policy::learned::LearnedFill;
 use tradewind_sched::policy::local::QueueOrder;
 use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sched::policy::{Order, Policy};
-use tradewind_sched::window::Variant;
+use tradewind_sched::window::{Algorithm, Variant};
 use tradewind_sim::workload::Workload;
 
 use super::federal::{Federal, Migrate};
@@ -135,17 +136,33 @@ impl PolicySpec {
         matches!(self.kind, Kind::Cycles(_) | Kind::Bsf(_))
     }
 
-    /// Why the policy cannot decide where prices change with time, if it cannot: it knows one price
-    /// per pool, or searches that know one.
+    /// Why the policy cannot decide where prices change with time, if it cannot: its searches know one
+    /// price per slot.
     pub fn needs_one_price(&self) -> Option<&'static str> {
         let cycles = match &self.kind {
-            Kind::Fill(_) | Kind::Federal(_) | Kind::Dispatch(_) => return None,
+            Kind::Fill(_) | Kind::Federal(_) | Kind::Dispatch(_) | Kind::Learned => return None,
             Kind::Cycles(settings) => settings,
             Kind::Bsf(settings) => &settings.cycles,
-            Kind::Learned => return Some("knows one price per pool"),
         };
         let paper = cycles.cyclic.variant == Variant::Paper;
         paper.then_some("has `variant=paper`, which knows one price per slot")
+    }
+
+    /// A parameter that was given and changes nothing, as the others are, and what would let it.
+    pub(crate) fn idle_parameter(&self) -> Option<(&str, &'static str)> {
+        let search = match &self.kind {
+            Kind::Cycles(settings) => &settings.cyclic.search,
+            Kind::Bsf(settings) => &settings.cycles.cyclic.search,
+            Kind::Dispatch(settings) if settings.prices == Prices::List => {
+                let of_dynamics = ["step", "floor", "ceiling", "outlook"];
+                let given = self.given.iter().find(|(key, _)| of_dynamics.contains(&key.as_str()));
+                return given.map(|(key, _)| (key.as_str(), "prices=dynamic"));
+            }
+            _ => return None,
+        };
+        let derives =
+            matches!(search, SearchBy::Csa | SearchBy::All(Algorithm::Amp | Algorithm::Csa(_)));
+        (self.gives("rho") && !derives).then_some(("rho", "search=amp"))
     }
 
     /// Whether the policy counts the memory of shared nodes.
@@ -256,9 +273,9 @@ impl PolicySpec {
     }
 
     /// Whether the policy can decide for this workload. One that learns is about one cluster of like
-    /// nodes, and jobs that ask for processors and time.
+    /// nodes, and jobs that ask for processors and time: whatever these cost, no job stays away.
     pub fn suits(&self, workload: &Workload) -> bool {
-        !self.learns() || is_plain(workload) && workload.owners.is_empty()
+        !self.learns() || is_one_cluster(workload) && workload.owners.is_empty()
     }
 
     /// The rule of a site's own scheduler, if it can work by this policy: backfilling in the order of
@@ -350,18 +367,22 @@ impl PolicySpec {
     }
 }
 
-/// Whether there is one pool of reference nodes that cost nothing and take all jobs, and no job
-/// asks for more than processors and time.
-fn is_plain(workload: &Workload) -> bool {
-    let plain = |pool: &Pool| {
-        pool.performance == Performance::REFERENCE
-            && pool.price.0 == 0
-            && pool.admission == Admission::NONE
-    };
+/// Whether there is one cluster whose nodes cost nothing, and no job says where it is at home.
+pub(super) fn is_plain(workload: &Workload) -> bool {
+    let free = |pool: &Pool| pool.price.0 == 0;
+    is_one_cluster(workload)
+        && workload.pools.rates().is_none()
+        && workload.pools.as_slice().iter().all(free)
+        && workload.jobs.iter().all(|job| job.terms.as_deref().is_none_or(|it| it.home.is_none()))
+}
+
+/// Whether there is one pool of reference nodes that take all jobs, and no job asks for more than
+/// processors and time.
+fn is_one_cluster(workload: &Workload) -> bool {
     let [pool] = workload.pools.as_slice() else { return false };
-    let plainly = |terms: &Terms| Terms { user: 0, ..terms.clone() } == Terms::NONE;
-    workload.pools.rates().is_none()
-        && !workload.pools.counts_memory()
-        && plain(pool)
+    let plainly = |terms: &Terms| Terms { user: 0, home: None, ..terms.clone() } == Terms::NONE;
+    !workload.pools.counts_memory()
+        && pool.performance == Performance::REFERENCE
+        && pool.admission == Admission::NONE
         && workload.jobs.iter().all(|job| job.terms.as_deref().is_none_or(plainly))
 }

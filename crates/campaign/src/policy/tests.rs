@@ -1,12 +1,18 @@
-use tradewind_model::{Admission, Pool, Pools, Span};
+use std::sync::Arc;
+
+use tradewind_model::{
+    Admission, Money, Pool, Pools, Price, Rates, Series, SiteId, Span, Terms, Time,
+};
 use tradewind_sched::negotiation::Choose;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::cyclic::market;
 use tradewind_sched::policy::dispatch::{self, DispatchRule, Ties};
 use tradewind_sched::policy::{Order, Policy, bsf};
+use tradewind_sim::Semantics;
+use tradewind_sim::workload::{LogJob, Overrun, prepare};
 
 use super::read::NAMES;
-use super::spec::Kind;
+use super::spec::{Kind, is_plain};
 use super::*;
 use crate::brackets::Named;
 
@@ -339,4 +345,61 @@ fn parameters_are_given_once_and_have_bounds() {
         said("auction[step=99999999999]"),
         "policy `auction`: `step=99999999999`: not a whole number from 1 to 4294967295"
     );
+}
+
+#[test]
+fn parameters_that_change_nothing_are_named() {
+    let idle = [
+        ("css[rho=0.8]", Some(("rho", "search=amp"))),
+        ("bsf[rho=1+0.8@18-8]", Some(("rho", "search=amp"))),
+        ("on-the-fly[rho=0.8]", Some(("rho", "search=amp"))),
+        ("css[search=alp,rho=0.8]", Some(("rho", "search=amp"))),
+        ("css[search=amp,rho=1+0.6@90%]", None),
+        ("batch-slicer[search=csa,rho=0.8]", None),
+        ("auction[outlook=2h]", Some(("outlook", "prices=dynamic"))),
+        ("fair-share[prices=list,floor=400]", Some(("floor", "prices=dynamic"))),
+        ("auction[prices=dynamic,step=7]", None),
+        ("easy[depth=1]", None),
+    ];
+    for (text, expected) in idle {
+        assert_eq!(spec(text).idle_parameter(), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_policy_that_learns_decides_for_one_cluster_at_any_price() {
+    let job = |terms: Terms| {
+        let terms = Some(Arc::new(terms));
+        let job = LogJob {
+            number: 1,
+            submit: Some(Time(0)),
+            run: Some(Span(5)),
+            processors: Some(1),
+            requested: Some(Span(5)),
+            user: 3,
+            terms,
+        };
+        [job]
+    };
+    let suits = |pools: &Pools, terms: Terms| {
+        let pools = Arc::new(pools.clone());
+        let workload = prepare(&job(terms), pools, Semantics::Textbook, Overrun::Kill);
+        (spec("learned").suits(&workload), is_plain(&workload))
+    };
+    let cluster = Pools::cluster(4);
+    let priced = Pool { price: Price(7), ..cluster.as_slice()[0].clone() };
+    let priced = Pools::new(cluster.sites().to_vec(), vec![priced]).unwrap();
+    let series = Series::new(&[(Time(0), 1), (Time(9), 2)]).unwrap();
+    let changing = cluster.clone().with_rates(Rates::new(vec![Some(Arc::new(series))]));
+    let at_home = Terms { user: 3, home: Some(SiteId(0)), ..Terms::NONE };
+    let paying = Terms { budget: Some(Money(5)), ..Terms::NONE };
+    assert_eq!(suits(&cluster, Terms::NONE), (true, true));
+    for pools in [&cluster, &priced, &changing] {
+        assert_eq!(suits(pools, at_home.clone()), (true, false));
+        assert_eq!(suits(pools, paying.clone()), (false, false));
+    }
+    let pool = |name: &str| Pool { name: name.to_owned(), ..cluster.as_slice()[0].clone() };
+    let two = ["a", "b"].map(pool);
+    let two = Pools::new(cluster.sites().to_vec(), two.to_vec()).unwrap();
+    assert_eq!(suits(&two, Terms::NONE), (false, false));
 }

@@ -22,7 +22,7 @@ use tradewind_sim::{ReplaySettings, Run};
 pub(crate) use observed::site_policy;
 
 use child::Dialogue;
-use wire::{Greeting, Hello, PROTOCOL, Pass, PassAnswer};
+use wire::{Greeting, Hello, PROTOCOL, Pass, PassAnswer, prices_now};
 
 use crate::exit::Failure;
 
@@ -58,7 +58,7 @@ impl OwnPolicy for Commands {
     ) -> Result<Run, Failure> {
         let command = UserCommand { text, answer_within: self.answer_within };
         let mut policy = CommandPolicy::start(command, &workload.pools, Arc::default())?;
-        let mut checkers = check::all(policy.promise);
+        let mut checkers = check::of_own(policy.promise);
         checkers.push(listener);
         let run = tradewind_sim::run(workload, settings, &mut policy, &mut checkers);
         match policy.failure {
@@ -111,7 +111,8 @@ impl CommandPolicy {
         let pools = market.pools();
         self.free.clear();
         self.free.extend(pools.iter().map(|(pool, _)| market.free_in(pool)));
-        let pass = Pass { now, free: &self.free, events: events.iter().map(Into::into).collect() };
+        let events = events.iter().map(Into::into).collect();
+        let pass = Pass { now, free: &self.free, prices: prices_now(market), events };
         let when = format!("its answer at {now}");
         let answer: PassAnswer = ask(&mut self.dialogue, &pass, &when)?;
         let wrong = |error| Failure::data(format!("the policy's command: {when}: {error}"));

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Attribute, Cause, Command, Criterion, Demand, Event, JobId, Market, Money, Outage, OutageId,
-    Performance, Place, Pool, PoolId, Pools, Price, Share, Site, SiteId, Span, Terms, Time, Times,
+    Performance, Place, Pool, PoolId, Pools, Price, Rates, Series, Share, Site, SiteId, Span,
+    Terms, Time, Times,
 };
 
 use super::read;
-use super::wire::{Greeting, Hello, Pass, PassAnswer, Told};
+use super::wire::{Greeting, Hello, Pass, PassAnswer, Told, prices_now};
 
 fn json(line: &impl serde::Serialize) -> String {
     serde_json::to_string(line).unwrap()
@@ -39,6 +40,42 @@ fn the_grid_comes_first() {
             r#"{"pool":1,"name":"b","site":1,"nodes":4,"performance":2.5,"price":1.25,"attributes":{"gpu":true}}]}"#
         )
     );
+}
+
+/// The price at a moment, from nothing but what a command was told of its pool.
+fn told_price(pool: &serde_json::Value, at: i64) -> f64 {
+    let told = &pool["prices"];
+    let pairs = told["values"].as_array().unwrap().iter();
+    let mut steps: Vec<(i64, f64)> =
+        pairs.map(|pair| (pair[0].as_i64().unwrap(), pair[1].as_f64().unwrap())).collect();
+    if let Some(every) = told["every"].as_i64() {
+        let again = |k: i64| steps.iter().map(move |&(from, price)| (from + k * every, price));
+        steps = (-9..9).flat_map(again).collect();
+    }
+    steps.iter().rev().find(|(from, _)| *from <= at).unwrap_or(&steps[0]).1
+}
+
+#[test]
+fn prices_that_change_come_with_all_that_is_to_come() {
+    let rate = Series::new(&[(Time(10), 1_500_000), (Time(25), 0), (Time(40), 2_000_001)]).unwrap();
+    for rate in [rate.clone(), rate.repeated(Span(60)).unwrap()] {
+        let rates = Rates::new(vec![None, Some(Arc::new(rate))]);
+        let pools = two_pools().with_rates(rates);
+        let hello: serde_json::Value = serde_json::from_str(&json(&Hello::new(&pools))).unwrap();
+        let [still, changing] = [0, 1].map(|pool: usize| &hello["pools"][pool]);
+        assert!(still.get("prices").is_none());
+        assert_eq!(changing["price"], 0, "the lowest");
+        let pools = Arc::new(pools);
+        for at in 0..200 {
+            let market = Market::new(Arc::clone(&pools), Time(at));
+            let price = pools.price_at(PoolId(1), Time(at));
+            let now = json(&prices_now(&market).unwrap());
+            assert_eq!(now, format!("[0,{price}]"));
+            assert_eq!(told_price(changing, at), price.0 as f64 / 1e6, "{at}");
+        }
+    }
+    let constant = Market::new(Arc::new(two_pools()), Time(0));
+    assert!(prices_now(&constant).is_none());
 }
 
 #[test]
@@ -86,7 +123,7 @@ fn terms_are_sent_where_a_job_has_them() {
     };
     let demand = Demand { terms: Some(Arc::new(terms)), ..Demand::new(1, Span(60)) };
     let event = Event::Submitted { job: JobId(0), demand };
-    let pass = Pass { now: 5, free: &[64], events: vec![Told::from(&event)] };
+    let pass = Pass { now: 5, free: &[64], prices: None, events: vec![Told::from(&event)] };
     assert_eq!(
         json(&pass),
         concat!(

@@ -9,7 +9,7 @@ use tradewind_io::scenario::criterion_name;
 use tradewind_io::wire::Amount;
 use tradewind_model::{
     Attribute, Attributes, Cause, Command, Demand, Event, JobId, Market, Outage, OutageId, Place,
-    PoolId, Pools, Share, Terms, Time,
+    PoolId, Pools, Price, Series, Share, Terms, Time,
 };
 use tradewind_sched::policy::Promise;
 
@@ -31,9 +31,32 @@ struct PoolMessage<'a> {
     site: u32,
     nodes: u32,
     performance: Amount,
+    /// Where it changes with time: the lowest that it ever is.
     price: Amount,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prices: Option<PricesMessage>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     attributes: BTreeMap<&'a str, Property<'a>>,
+}
+
+/// A price that changes with time, in the words of scenarios and grids.
+#[derive(Debug, Serialize)]
+struct PricesMessage {
+    /// From when on, and the price from then on.
+    values: Vec<(i64, Amount)>,
+    /// After how many seconds it repeats, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    every: Option<i64>,
+}
+
+impl From<&Series> for PricesMessage {
+    fn from(rate: &Series) -> PricesMessage {
+        let value = |(from, price): (Time, i64)| (from.0, Amount::Price(Price(price)));
+        PricesMessage {
+            values: rate.values().map(value).collect(),
+            every: rate.period().map(|period| period.0),
+        }
+    }
 }
 
 /// A property of a node or a demand for one.
@@ -65,6 +88,7 @@ impl<'a> Hello<'a> {
             nodes: pool.nodes,
             performance: Amount::Performance(pool.performance.thousandths()),
             price: Amount::Price(pool.price),
+            prices: pools.rate(PoolId(index as u32)).map(|rate| rate.as_ref().into()),
             attributes: properties(&pool.attributes),
         };
         Hello {
@@ -81,7 +105,17 @@ pub(super) struct Pass<'a> {
     pub(super) now: i64,
     /// Free nodes by pool.
     pub(super) free: &'a [u32],
+    /// Prices of this moment by pool, where any changes with time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) prices: Option<Vec<Amount>>,
     pub(super) events: Vec<Told<'a>>,
+}
+
+/// What a node of each pool costs now, where any price changes with time.
+pub(super) fn prices_now(market: &Market) -> Option<Vec<Amount>> {
+    let (pools, now) = (market.pools(), market.now());
+    pools.rates()?;
+    Some(pools.iter().map(|(id, _)| Amount::Price(pools.price_at(id, now))).collect())
 }
 
 /// An event, as the command reads it.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradewind_model::{Grid, Performance, Pools, Price};
+use tradewind_model::{Grid, Performance, Pool, PoolId, Pools, Price, Span, Time};
 
 use super::side::market_price;
 
@@ -42,12 +42,24 @@ impl Offers {
 
     /// Of pools that were priced elsewhere.
     pub(super) fn given(pools: &Pools) -> Offers {
-        let offer = |it: &tradewind_model::Pool| Offer {
-            performance: it.performance,
-            price: it.price,
-            nodes: it.nodes as usize,
+        Offers::of_pools(pools, |_, pool| pool.price)
+    }
+
+    /// The same to one who wants so much work done from this moment on: prices that change are their
+    /// means over its time on each pool.
+    pub(super) fn from(pools: &Pools, start: Time, work: Span) -> Offers {
+        Offers::of_pools(pools, |id, pool| {
+            pools.mean_price(id, start, pool.performance.length_of(work))
+        })
+    }
+
+    fn of_pools(pools: &Pools, price: impl Fn(PoolId, &Pool) -> Price) -> Offers {
+        let offer = |(id, pool): (PoolId, &Pool)| Offer {
+            performance: pool.performance,
+            price: price(id, pool),
+            nodes: pool.nodes as usize,
         };
-        Offers::new(pools.as_slice().iter().map(offer).collect(), PriceLaw::Mean)
+        Offers::new(pools.iter().map(offer).collect(), PriceLaw::Mean)
     }
 
     fn new(mut offers: Vec<Offer>, law: PriceLaw) -> Offers {
@@ -109,7 +121,7 @@ impl Offers {
 
 #[cfg(test)]
 mod tests {
-    use tradewind_model::{Attributes, Pool, Site, SiteId, Times};
+    use tradewind_model::{Attributes, Site, SiteId, Times};
 
     use super::*;
 

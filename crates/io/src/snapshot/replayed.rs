@@ -31,13 +31,17 @@ pub struct ReplayedTerms<'a> {
     side: &'a Side,
     seed: u64,
     offers: Offers,
+    /// Pools whose prices change: what they offer depends on when a job is submitted.
+    changing: Option<Pools>,
 }
 
 impl<'a> ReplayedTerms<'a> {
     /// Terms for jobs on these pools. Drawn performances are those that there are, and market
-    /// prices those of the pools.
+    /// prices those of the pools; of prices that change the mean over the time that a job asks for,
+    /// from its submission on.
     pub fn new(side: &'a Side, seed: u64, pools: &Pools) -> ReplayedTerms<'a> {
-        ReplayedTerms { side, seed, offers: Offers::given(pools) }
+        let changing = pools.rates().is_some().then(|| pools.clone());
+        ReplayedTerms { side, seed, offers: Offers::given(pools), changing }
     }
 
     /// The job's terms: what the side file gives for it, the rest drawn if the file has a model,
@@ -54,7 +58,9 @@ impl<'a> ReplayedTerms<'a> {
         let Asker { submit: arrival, tasks, work, run, .. } = *job;
         let ask = Ask { key, tasks, work: work.max(Span(1)), run, arrival };
         let given = given.cloned().unwrap_or_default();
-        let drawn = self.side.draw(self.seed, &ask, given.min_performance, &self.offers);
+        let then = self.changing.as_ref().map(|pools| Offers::from(pools, arrival, ask.work));
+        let offers = then.as_ref().unwrap_or(&self.offers);
+        let drawn = self.side.draw(self.seed, &ask, given.min_performance, offers);
         Some(given.over(Terms { user: own.user, home: own.home, bid_factor, ..drawn }))
     }
 }
@@ -67,7 +73,9 @@ fn hash(name: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tradewind_model::{Criterion, Money, Performance, Pool, Price, Ratio};
+    use std::sync::Arc;
+
+    use tradewind_model::{Criterion, Money, Performance, Pool, Price, Rates, Ratio, Series};
 
     use super::*;
     use crate::input::Input;
@@ -153,6 +161,25 @@ mod tests {
         let another = ReplayedTerms::new(&side, 2, &pools());
         assert_ne!(another.terms(&job("1")), replayed.terms(&job("1")));
         assert_ne!(replayed.terms(&job("kth!1")), replayed.terms(&job("sdsc!1")));
+    }
+
+    #[test]
+    fn market_values_are_those_of_the_jobs_own_time_where_prices_change() {
+        let step = Series::new(&[(Time(0), 1_000_000), (Time(3_000), 4_000_000)]).unwrap();
+        let repeated = step.clone().repeated(Span(6_000)).unwrap();
+        let side = side("[model]\nbudget = [1, 1]\ndraw = [\"budget\"]\n");
+        for rate in [step, repeated] {
+            let rates = Rates::new(vec![Some(Arc::new(rate.clone()))]);
+            let pools = pools().with_rates(rates);
+            let replayed = ReplayedTerms::new(&side, 1, &pools);
+            for submit in [0, 1_000, 2_999, 3_000, 20_001] {
+                let asker = Asker { submit: Time(submit), work: Span(900), ..job("1") };
+                let budget = replayed.terms(&asker).unwrap().budget.unwrap().0;
+                let worth: i64 = (submit..submit + 900).map(|at| 3 * rate.at(Time(at))).sum();
+                // The mean is rounded up to a micro-credit per second.
+                assert!((worth..worth + 3 * 900).contains(&budget), "{submit}: {budget} {worth}");
+            }
+        }
     }
 
     #[test]

@@ -188,7 +188,8 @@ class PoolEnv(_Env):
     **Observation**: ``float32`` of shape ``(pools + 1, 8)``, all from 0 to 1. A row for each pool: whether
     it can run the job, free nodes, width over nodes, jobs that wait at its site ``n / (n + 16)``, seconds
     of work per node that waits there and that runs (logarithmic, 1 for a week), performance over the
-    best, price over the highest. Then the job: 1, width over all processors, estimate, value over cost at
+    best, price over the highest (where it changes with time, the mean over the job's time from now on over
+    the highest ever). Then the job: 1, width over all processors, estimate, value over cost at
     the highest price (1 for four times), time to the deadline and that less its estimate (1 without one),
     waiting jobs ``n / (n + 16)``, free processors.
 

@@ -72,6 +72,40 @@ class Running:
         return self.start + length
 
 
+class Prices:
+    """What a node of a pool costs, in micro-credits per second."""
+
+    def __init__(self, pool: Mapping[str, Any]) -> None:
+        told = pool.get("prices", {"values": [(0, pool["price"])]})
+        self.changes = "prices" in pool
+        self._values = [(at, round(1e6 * price)) for at, price in told["values"]]
+        self._every: int | None = told.get("every")
+
+    def steps(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Pairs of (from when on, price): at ``start``, and each change before ``end``."""
+        first, shift = self._values[0], 0
+        if self._every:
+            shift = (start - first[0]) // self._every * self._every
+        found = [(start, first[1])]
+        while True:
+            for at, price in self._values:
+                if at + shift >= end and at + shift > start:
+                    return found
+                if at + shift <= start:
+                    found = [(start, price)]
+                else:
+                    found.append((at + shift, price))
+            if not self._every:
+                return found
+            shift += self._every
+
+    def cost(self, start: int, end: int) -> int:
+        """The sum over all seconds."""
+        steps = self.steps(start, end)
+        ends = [at for at, _ in steps[1:]] + [end]
+        return sum(price * (until - at) for (at, price), until in zip(steps, ends, strict=True))
+
+
 class Market:
     """The market as the lines describe it, with the attributes and methods of ``MarketView``."""
 
@@ -82,7 +116,9 @@ class Market:
         self.processors: int = sum(pool["nodes"] for pool in self.pools)
         self.free: list[int] = [pool["nodes"] for pool in self.pools]
         self._speeds = [round(1000 * pool["performance"]) for pool in self.pools]
-        self._prices = [float(pool["price"]) for pool in self.pools]
+        for prices in (pool["prices"] for pool in self.pools if "prices" in pool):
+            prices["values"] = [(at, price) for at, price in prices["values"]]
+        self._prices = [Prices(pool) for pool in self.pools]
         self._jobs: dict[int, Job] = {}
         self._waiting: dict[int, Job] = {}
         self._running: dict[int, Running] = {}
@@ -110,7 +146,21 @@ class Market:
 
     def price(self, pool: int) -> float:
         """The owner's price now, in credits per node and second."""
-        return self._prices[pool]
+        return self._prices[pool].steps(self.now, self.now)[0][1] / 1e6
+
+    def cost(
+        self,
+        job: int,
+        pool: int | None = None,
+        shares: Sequence[tuple[int, int]] | None = None,
+        at: int | None = None,
+    ) -> float:
+        """What a job is expected to cost in credits if it starts at ``at``, without it now."""
+        start = self.now if at is None else at
+        asked = self.job(job)
+        places = shares or [(0 if pool is None else pool, asked.processors)]
+        ends = {it: start + max(-(-asked.estimate * 1000 // self._speeds[it]), 1) for it, _ in places}
+        return sum(nodes * self._prices[it].cost(start, ends[it]) for it, nodes in places) / 1e6
 
     def start(
         self, job: int, pool: int | None = None, shares: Sequence[tuple[int, int]] | None = None
@@ -156,7 +206,7 @@ class Market:
             case "lined":
                 self._waiting.pop(job, None)
             case "priced":
-                self._prices[fields["pool"]] = fields["price"]
+                self._prices[fields["pool"]] = Prices({"price": fields["price"]})
 
     def _begin(self, job: int, shares: list[tuple[int, int]]) -> None:
         self._waiting.pop(job, None)

@@ -21,6 +21,12 @@ pub(crate) struct Answer {
 /// Shares of a job by pool: (pool, nodes).
 pub(crate) type Shares = Vec<(u32, u32)>;
 
+/// As the market has them.
+pub(super) fn as_shares(shares: Shares) -> Vec<Share> {
+    let share = |(pool, nodes)| Share { pool: PoolId(pool), nodes };
+    shares.into_iter().map(share).collect()
+}
+
 impl Answer {
     pub(crate) fn start(
         &mut self,
@@ -29,8 +35,7 @@ impl Answer {
         pool: Option<u32>,
         shares: Option<Shares>,
     ) -> PyResult<()> {
-        let share = |(pool, nodes)| Share { pool: PoolId(pool), nodes };
-        let shares = shares.map(|shares| shares.into_iter().map(share).collect());
+        let shares = shares.map(as_shares);
         let command = answer::start(market, JobId(job), pool.map(PoolId), shares);
         self.commands.push(command.map_err(PyValueError::new_err)?);
         Ok(())

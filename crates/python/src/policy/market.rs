@@ -2,12 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::{PyIndexError, PyRuntimeError};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use tradewind_model::{Attribute, JobId, Market, Pool, PoolId, Pools};
+use tradewind_campaign::answer;
+use tradewind_model::{Attribute, Command, JobId, Market, Pool, PoolId, Pools, Series, Time};
 
-use super::answer::{Answer, Shares};
+use super::answer::{Answer, Shares, as_shares};
 use super::job::{JobView, RunningView};
 
 scoped_tls::scoped_thread_local!(static MARKET: Market);
@@ -40,7 +41,11 @@ impl MarketView {
     pub(super) fn of(py: Python<'_>, pools: &Pools) -> PyResult<MarketView> {
         let all = PyList::empty(py);
         for (index, pool) in pools.as_slice().iter().enumerate() {
-            all.append(described(py, index, pool)?)?;
+            let it = described(py, index, pool)?;
+            if let Some(rate) = pools.rate(PoolId(index as u32)) {
+                it.set_item("prices", changing(py, rate)?)?;
+            }
+            all.append(it)?;
         }
         let sites = pools.sites().iter().map(|site| site.name.clone()).collect();
         Ok(MarketView { pools: all.unbind(), sites, answer: Mutex::default() })
@@ -77,6 +82,33 @@ fn described<'py>(py: Python<'py>, index: usize, pool: &Pool) -> PyResult<Bound<
     Ok(it)
 }
 
+/// A price that changes with time: `values`, pairs of (from when on, price), and `every`, after how many
+/// seconds it repeats, if it does.
+fn changing<'py>(py: Python<'py>, rate: &Series) -> PyResult<Bound<'py, PyDict>> {
+    let values: Vec<(i64, f64)> =
+        rate.values().map(|(from, price)| (from.0, price as f64 / 1e6)).collect();
+    let it = PyDict::new(py);
+    it.set_item("values", values)?;
+    if let Some(period) = rate.period() {
+        it.set_item("every", period.0)?;
+    }
+    Ok(it)
+}
+
+/// What the job costs in credits if it starts at `at`, there where `start` would start it.
+fn cost(market: &Market, start: &Command, at: Time) -> Result<f64, String> {
+    let Command::Start { job, place } = start else { return Ok(0.0) };
+    let demand = market.demand(*job).ok_or_else(|| format!("there is no job {}", job.0))?;
+    let pools = market.pools();
+    let mut sum = 0;
+    for share in place.shares(demand.processors) {
+        let pool = pools.as_slice().get(share.pool.index());
+        let pool = pool.ok_or_else(|| format!("there is no pool {}", share.pool.0))?;
+        sum += i128::from(pools.cost(share, at, pool.length_of(demand)).0);
+    }
+    Ok(sum as f64 / 1e6)
+}
+
 #[pymethods]
 impl MarketView {
     /// The moment, in seconds on the log's clock.
@@ -98,7 +130,8 @@ impl MarketView {
     }
 
     /// The pools as dictionaries: `pool`, `name`, `site`, `nodes`, `performance`, `price` (credits
-    /// per node and second, as at the beginning), `attributes`.
+    /// per node and second, as at the beginning), `attributes`. Where the price changes with time,
+    /// `price` is the lowest, and `prices` has all: `values`, pairs of (time, price), and `every`.
     #[getter]
     fn pools(&self, py: Python<'_>) -> Py<PyList> {
         self.pools.clone_ref(py)
@@ -143,9 +176,30 @@ impl MarketView {
     fn price(&self, pool: u32) -> PyResult<f64> {
         let found = read(|market| {
             let known = (pool as usize) < market.pools().as_slice().len();
-            known.then(|| market.pools().pool(PoolId(pool)).price.0 as f64 / 1e6)
+            known.then(|| market.pools().price_at(PoolId(pool), market.now()).0 as f64 / 1e6)
         })?;
         found.ok_or_else(|| PyIndexError::new_err(format!("there is no pool {pool}")))
+    }
+
+    /// What a job is expected to cost in credits if it starts at `at`, without it now: the integral of
+    /// the prices. Pools are named as in `start`.
+    #[pyo3(signature = (job, pool=None, shares=None, at=None))]
+    fn cost(
+        &self,
+        job: u32,
+        pool: Option<u32>,
+        shares: Option<Shares>,
+        at: Option<i64>,
+    ) -> PyResult<f64> {
+        read(|market| {
+            let at = at.map_or(market.now(), Time);
+            if !(Time(0)..=Time::MAX).contains(&at) {
+                return Err(PyValueError::new_err(format!("`at` is not from 0 to {}", Time::MAX)));
+            }
+            let shares = shares.map(as_shares);
+            let start = answer::start(market, JobId(job), pool.map(PoolId), shares);
+            start.and_then(|start| cost(market, &start, at)).map_err(PyValueError::new_err)
+        })?
     }
 
     /// Starts a waiting job now, in one pool or in several: `shares` is [(pool, nodes), …]. With one

@@ -77,7 +77,7 @@ impl OwnPolicy for PythonPolicies {
         };
         let market = Market::new(Arc::clone(&workload.pools), Time(0));
         let mut policy = Python::attach(|py| self.begin(py, &market)).map_err(keep)?;
-        let mut checkers = check::all(policy.promise);
+        let mut checkers = check::of_own(policy.promise);
         checkers.push(listener);
         let run = tradewind_sim::run(workload, settings, &mut policy, &mut checkers);
         match policy.raised.take() {

@@ -16,8 +16,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{
-    Cause, Command, Demand, Event, JobId, Market, Outage, OutageId, Place, Pool, PoolId, Profile,
-    Span, Time,
+    Cause, Command, Demand, Event, JobId, Market, Outage, OutageId, Place, Pool, PoolId, Price,
+    Profile, Span, Time,
 };
 
 use super::availability::{Taken, expected_length, missing_time};
@@ -208,12 +208,18 @@ fn place(market: &Market, job: JobId, gaps: &mut BTreeMap<PoolId, OwnersGap>) ->
     })
 }
 
+/// The highest price of the pool within so long from now on.
+fn highest(market: &Market, id: PoolId, length: Span) -> Price {
+    let (pools, now) = (market.pools(), market.now());
+    pools.rate(id).map_or(pools.pool(id).price, |rate| Price(rate.most_within(now, now + length)))
+}
+
 /// Whether the job's limits let it start in the pool now.
 fn may_start(market: &Market, (id, pool): (PoolId, &Pool), demand: &Demand) -> bool {
     let (now, terms, length) = (market.now(), demand.terms(), pool.length_of(demand));
     let share = tradewind_model::Share { pool: id, nodes: demand.processors };
     pool.suits(demand)
-        && terms.max_price.is_none_or(|max| market.pools().price_at(id, now) <= max)
+        && terms.max_price.is_none_or(|max| highest(market, id, length) <= max)
         && terms.earliest_start.is_none_or(|from| from <= now)
         && terms.deadline.is_none_or(|deadline| now + length <= deadline)
         && terms.budget.is_none_or(|budget| market.pools().cost(share, now, length) <= budget)
@@ -258,5 +264,38 @@ impl<P: Policy> Policy for GapFill<P> {
         let mut counts = self.inner.counts();
         counts.push(("filled_gaps", self.count));
         counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use tradewind_model::{Money, Pools, Rates, Series, Terms};
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_budget_is_for_the_sum_of_all_seconds_and_a_cap_for_each(
+            steps in prop::collection::btree_map(0i64..40, 0i64..9, 1..5),
+            now in 0i64..50, length in 1i64..30, nodes in 1u32..4,
+            budget in prop::option::of(0i64..400), cap in prop::option::of(0i64..9),
+        ) {
+            let steps: Vec<_> = steps.into_iter().map(|(at, price)| (Time(at), price)).collect();
+            let rate = Series::new(&steps).unwrap();
+            let paid = || (now..now + length).map(|second| rate.at(Time(second)));
+            let within = budget.is_none_or(|most| paid().sum::<i64>() * i64::from(nodes) <= most)
+                && cap.is_none_or(|cap| paid().all(|price| price <= cap));
+            let rates = Rates::new(vec![Some(Arc::new(rate.clone()))]);
+            let pools = Arc::new(Pools::cluster(4).with_rates(rates));
+            let (budget, max_price) = (budget.map(Money), cap.map(Price));
+            let terms = Some(Arc::new(Terms { budget, max_price, ..Terms::NONE }));
+            let demand = Demand { terms, ..Demand::new(nodes, Span(length)) };
+            let market = Market::new(Arc::clone(&pools), Time(now));
+            let here = (PoolId(0), pools.pool(PoolId(0)));
+            prop_assert_eq!(may_start(&market, here, &demand), within);
+        }
     }
 }

@@ -6,11 +6,13 @@ mod capacity;
 mod cuts;
 mod head;
 mod lifecycle;
+mod limits;
 mod lines;
 mod memory;
 mod money;
 mod preemption;
 mod reservations;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod trades;
@@ -70,5 +72,13 @@ pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
         Promise::Head => checkers.push(Box::new(head::NotDelayed::default())),
         Promise::Reservations => checkers.push(Box::new(reservations::Kept::default())),
     }
+    checkers
+}
+
+/// Every checker for a policy of the user's own: those of [`all`], and where prices change with time
+/// one that refuses starts above a job's budget or price cap.
+pub fn of_own(promise: Promise) -> Vec<Box<dyn Checker>> {
+    let mut checkers = all(promise);
+    checkers.push(Box::new(limits::WithinLimits::default()));
     checkers
 }

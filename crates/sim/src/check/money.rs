@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Event, JobId, Market, Share, Span, Time};
 
 use super::cuts::Cuts;
+use super::steps::by_step;
 use super::{Checker, Violation};
 
 /// A running job's dues.
@@ -42,12 +43,8 @@ fn price(market: &Market, job: JobId, share: Share, (since, span): (Time, Span))
         let price = agreed.unwrap_or(market.pools().pool(share.pool).price).0;
         return reduced(i128::from(price)) * nodes * i128::from(span.0);
     };
-    let (mut at, until, mut sum) = (since, since + span, 0);
-    while at < until {
-        let next = rate.next(at).map_or(until, |(from, _)| from.min(until));
-        sum += i128::from(rate.at(at)) * i128::from((next - at).0);
-        at = next;
-    }
+    let cost = |(price, seconds): (i64, i64)| i128::from(price) * i128::from(seconds);
+    let sum: i128 = by_step(rate, since, since + span).map(cost).sum();
     reduced(sum * nodes)
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Admission, Attributes, Cause, Command, Demand, JobId, Outage, OutageId, Performance, Place,
-    Pool, PoolId, Pools, Price, Rates, Series, Site, SiteId, Span, Time, Times, Trade,
+    Admission, Attributes, Cause, Command, Demand, JobId, Money, Outage, OutageId, Performance,
+    Place, Pool, PoolId, Pools, Price, Rates, Series, Site, SiteId, Span, Terms, Time, Times,
+    Trade,
 };
 
 use super::*;
@@ -207,6 +208,35 @@ fn a_trade_that_is_not_at_the_owners_price_is_seen() {
     let list = Price::credits(1).0;
     assert_eq!(traded(0, list, list).0, Ok(()));
     assert_eq!(traded(0, list + 1, list + 1).0, Err("trades"));
+}
+
+#[test]
+fn a_start_above_a_budget_or_a_cap_is_seen_where_prices_change() {
+    // In the second pool a task takes ten seconds, at 2 until 12 and at 9 after it: 41 from 5 on. In
+    // the first it takes 20 seconds at a million.
+    let series = Series::new(&[(Time(0), 2), (Time(12), 9)]).unwrap();
+    let changing = two_pools().with_rates(Rates::new(vec![None, Some(Arc::new(series))]));
+    let begins = |pools: &Pools, pool, at, terms: Terms, lined: bool| {
+        let mut stage = Stage::on(pools.clone(), limits::WithinLimits::default());
+        let demand = Demand { terms: Some(Arc::new(terms)), ..Demand::new(3, Span(20)) };
+        stage.fine(&Event::Submitted { job: JobId(0), demand }).at(at);
+        if lined {
+            stage.fine(&Event::Lined { job: JobId(0) });
+        }
+        stage.fed(&Event::Started { job: JobId(0), place: Place::Pool(PoolId(pool)) })
+    };
+    let budget = |budget| Terms { budget: Some(Money(budget)), ..Terms::NONE };
+    let cap = |cap| Terms { max_price: Some(Price(cap)), ..Terms::NONE };
+    let refused = Err("limits");
+    assert_eq!(begins(&changing, 1, 5, budget(3 * 41), false), Ok(()));
+    assert_eq!(begins(&changing, 1, 5, budget(3 * 41 - 1), false), refused);
+    assert_eq!(begins(&changing, 1, 5, budget(3 * 41 - 1), true), Ok(()), "its site's own start");
+    assert_eq!(begins(&changing, 1, 2, cap(2), false), Ok(()), "the step is at its end");
+    assert_eq!(begins(&changing, 1, 3, cap(8), false), refused);
+    assert_eq!(begins(&changing, 1, 3, cap(9), false), Ok(()));
+    assert_eq!(begins(&changing, 0, 3, budget(60_000_000), false), Ok(()));
+    assert_eq!(begins(&changing, 0, 3, budget(59_999_999), false), refused);
+    assert_eq!(begins(&two_pools(), 0, 3, budget(1), false), Ok(()), "prices that stay");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tradewind_model::{Event, JobId, Market, Span, Trade};
 use tradewind_sched::policy::Policy;
 
+use super::steps::by_step;
 use super::{Checker, Violation};
 
 /// Works out again what queues wanted: their price, or step by step the mean of one that changes with
@@ -20,12 +21,8 @@ fn list_price(market: &Market, job: JobId, trade: &Trade) -> Option<i64> {
     let pool = market.pools().pool(trade.pool);
     let Some(rate) = market.pools().rate(trade.pool) else { return Some(pool.price.0) };
     let length = pool.length_of(market.demand(job)?).max(Span(1));
-    let (mut at, until, mut sum) = (trade.expected, trade.expected + length, 0);
-    while at < until {
-        let next = rate.next(at).map_or(until, |(from, _)| from.min(until));
-        sum += i128::from(rate.at(at)) * i128::from((next - at).0);
-        at = next;
-    }
+    let cost = |(price, seconds): (i64, i64)| i128::from(price) * i128::from(seconds);
+    let sum: i128 = by_step(rate, trade.expected, trade.expected + length).map(cost).sum();
     let (whole, rest) = (sum / i128::from(length.0), sum % i128::from(length.0));
     i64::try_from(whole + i128::from(rest > 0)).ok()
 }

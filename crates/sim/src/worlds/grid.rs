@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Demand, JobId, Money, Pool, SiteId, Span, Terms, Time};
+use tradewind_model::{Demand, JobId, Money, Pool, PoolId, Pools, SiteId, Span, Terms, Time};
 use tradewind_sched::policy::Policy;
 
 use super::features::{log, many, share};
@@ -148,12 +148,22 @@ impl Grid {
         }
     }
 
-    /// Whether a pool of the site is wide enough.
+    /// Whether a pool of the site can take the job that is about to be submitted.
     fn suits(&self, site: usize) -> bool {
         let Some(demand) = self.stepped.coming() else { return false };
         let pools = self.stepped.market().pools();
-        let here = |pool: &&Pool| pool.site.0 as usize == site;
-        pools.as_slice().iter().filter(here).any(|pool| takes(pool, demand))
+        let here = |(_, pool): &(PoolId, &Pool)| pool.site.0 as usize == site;
+        pools.iter().filter(here).any(|it| self.takes(it, demand))
+    }
+
+    /// Whether the pool can take the job. One that is to stay there has no other time to wait for, so
+    /// its cap is compared with the highest price, as its site does.
+    fn takes(&self, (id, pool): (PoolId, &Pool), demand: &Demand) -> bool {
+        let stays = matches!(self.choice, GridChoice::Site(_));
+        let rate = self.stepped.market().pools().rate(id).filter(|_| stays);
+        let cap = demand.terms().max_price;
+        let capped = rate.zip(cap).is_none_or(|(rate, cap)| rate.most() <= cap.0);
+        demand.processors <= pool.nodes && pool.suits(demand) && capped
     }
 
     /// Counts what waiting jobs have gained, and what the agent's jobs brought that have ended.
@@ -211,7 +221,7 @@ impl Grid {
     fn describe(&self, demand: &Demand, job: JobId) -> [f32; FEATURES] {
         let market = self.stepped.market();
         let worth = value(self.terms(job.index()));
-        let highest = market.pools().iter().map(|(_, pool)| pool.price.0).max().unwrap_or(0);
+        let highest = highest_price(market.pools());
         let cost =
             i128::from(highest) * i128::from(demand.processors) * i128::from(demand.estimate.0);
         let per_cost = if cost > 0 { worth.0 as f64 / cost as f64 } else { 0.0 };
@@ -259,20 +269,21 @@ impl Episode for Grid {
         let (running, waiting) = self.load();
         let pools = market.pools();
         let fastest = pools.iter().map(|(_, it)| it.performance.thousandths()).max().unwrap_or(1);
-        let highest = pools.iter().map(|(_, it)| it.price.0).max().unwrap_or(0).max(1);
+        let highest = highest_price(pools).max(1);
         let (rows, _) = out.as_chunks_mut::<FEATURES>();
         for ((id, pool), row) in pools.iter().zip(rows.iter_mut()) {
             let (work, jobs) = waiting[pool.site.0 as usize];
+            let price = pools.mean_price(id, market.now(), pool.length_of(demand));
             let each = |work: i64| log(Span(work / i64::from(pool.nodes)));
             *row = [
-                f32::from(takes(pool, demand)),
+                f32::from(self.takes((id, pool), demand)),
                 share(market.free_in(id), pool.nodes),
                 share(demand.processors, pool.nodes),
                 many(jobs, 16),
                 each(work),
                 each(running[id.index()]),
                 pool.performance.thousandths() as f32 / fastest as f32,
-                pool.price.0 as f32 / highest as f32,
+                price.0 as f32 / highest as f32,
             ];
         }
         if let Some(row) = rows.last_mut() {
@@ -313,6 +324,8 @@ fn value(terms: &Terms) -> Money {
     terms.value.or(terms.budget).unwrap_or(Money::ZERO)
 }
 
-fn takes(pool: &Pool, demand: &Demand) -> bool {
-    demand.processors <= pool.nodes && pool.suits(demand)
+/// The highest price that any pool ever has, in micro-credits per node and second.
+fn highest_price(pools: &Pools) -> i64 {
+    let highest = |(id, pool): (PoolId, &Pool)| pools.rate(id).map_or(pool.price.0, |it| it.most());
+    pools.iter().map(highest).max().unwrap_or(0)
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Command, Event, JobId, Market, Performance, Place, PoolId, Pools, Price, Rates, Series, Site,
-    Span, Time,
+    Command, Event, JobId, Market, Performance, Place, Pool, PoolId, Pools, Price, Rates, Series,
+    Site, SiteId, Span, Terms, Time,
 };
 use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
+use tradewind_sched::policy::gridfill::{GridFill, GridFillSettings};
 use tradewind_sched::policy::{Policy, Promise};
 
-use super::{Episode, Episodes, Kind, Scene, Turn};
+use super::{Episode, Episodes, Kind, MakePolicy, Scene, Turn, grid};
 use crate::feedback::{Link, kept};
 use crate::workload::{self, LogJob, Overrun, Workload};
 use crate::{Estimate, ReplaySettings, Run, Semantics, check, run};
@@ -250,4 +251,52 @@ fn the_same_seed_draws_the_same_stretches() {
     };
     assert_eq!(firsts(5), firsts(5));
     assert_ne!(firsts(5), firsts(6));
+}
+
+/// The campus costs 8 at even hundreds of seconds and 2 at odd ones, the cloud always 4.
+fn two_sites() -> Pools {
+    let pool = |site: u32, price| Pool {
+        name: format!("pool{site}"),
+        site: SiteId(site),
+        price: Price(price),
+        ..Pools::cluster(4).as_slice()[0].clone()
+    };
+    let sites = ["campus", "cloud"].map(|name| Site { name: name.to_owned() });
+    let pools = Pools::new(sites.to_vec(), vec![pool(0, 2), pool(1, 4)]).unwrap();
+    let series = Series::new(&[(Time(0), 8), (Time(100), 2)]).unwrap().repeated(Span(200)).unwrap();
+    pools.with_rates(Rates::new(vec![Some(Arc::new(series)), None]))
+}
+
+#[test]
+fn an_agent_sees_the_mean_price_over_the_jobs_own_time() {
+    let of = |number, submit, requested, max_price| LogJob {
+        number,
+        submit: Some(Time(submit)),
+        run: Some(Span(requested)),
+        processors: Some(1),
+        requested: Some(Span(requested)),
+        user: 0,
+        terms: Some(Arc::new(Terms { max_price, ..Terms::NONE })),
+    };
+    let jobs = [of(0, 0, 60, None), of(1, 60, 80, None), of(2, 100, 50, Some(Price(5)))];
+    let workload =
+        workload::prepare(&jobs, Arc::new(two_sites()), Semantics::Textbook, Overrun::Kill);
+    let policy: MakePolicy = Arc::new(|_| Box::new(GridFill::new(GridFillSettings::default())));
+    let kind = Kind::Pool { policy };
+    let scene =
+        Scene { workload: Arc::new(workload), estimate: Estimate::Requested, kind, jobs: 3 };
+    let mut world = Episodes::new(scene, 1);
+    assert_eq!(world.reset().unwrap(), Turn::Choice);
+    let episode = world.episode().unwrap();
+    let mut seen = [0.0; 3 * grid::FEATURES];
+    let mut prices = |episode: &dyn Episode| {
+        episode.observe(&mut seen);
+        [seen[grid::FEATURES - 1], seen[2 * grid::FEATURES - 1]]
+    };
+    assert_eq!(prices(&**episode), [1.0, 0.5]);
+    assert_eq!(episode.act(0).unwrap(), Turn::Choice);
+    // 40 seconds at 8 and 40 at 2.
+    assert_eq!(prices(&**episode), [5.0 / 8.0, 0.5]);
+    // The last job has no choice: the campus is above its cap again from 200 on.
+    assert_eq!(episode.act(0).unwrap(), Turn::Over);
 }
