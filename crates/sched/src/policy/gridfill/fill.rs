@@ -205,8 +205,8 @@ impl Fill {
         let expired = self.expires.is_some_and(|at| at <= now);
         let mut outcomes = Vec::new();
         // Jobs without a reservation may be able to pay by now.
-        let unreserved = self.settings.depth != Depth::All && market.pools().rates().is_some();
-        self.whole |= unreserved && self.line.iter().any(|it| it.wish.minds_prices());
+        let unreserved = self.settings.depth != Depth::All;
+        self.whole |= unreserved && market.pools().rates().is_some();
         let alike = self.new.len() < 2 || self.settings.plain().turns().is_none();
         let new = std::mem::take(&mut self.new).into_values();
         if self.whole || woken || expired || !alike || !self.settled(now) {
@@ -315,8 +315,7 @@ impl Fill {
             _ => usize::MAX,
         };
         let unreserved = self.line.iter().filter(|it| it.waits_for_nodes()).take(heads);
-        let minds = |it: &&PoolsJob| it.reserved.is_none() && it.wish.minds_prices();
-        let unreserved: Vec<&PoolsJob> = unreserved.filter(minds).collect();
+        let unreserved: Vec<&PoolsJob> = unreserved.filter(|it| it.reserved.is_none()).collect();
         for waiting in &unreserved {
             let starts = Starts { from, until };
             if !waiting.wish.has_nodes(books.free(), starts) {

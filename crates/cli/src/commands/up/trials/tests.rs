@@ -1,5 +1,7 @@
 //! A market in virtual time whose past is known, and its past once more.
 
+use std::collections::BTreeMap;
+
 use tradewind_daemon::live::record::MarketRecord;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Input, Live, Record, Settings, State};

@@ -77,7 +77,9 @@ impl Planner {
             return false;
         };
         job.request.deadline = demand.request().deadline;
-        self.plan_in_picture(seed).iter().any(Result::is_ok)
+        // What begins sooner was looked at above, and has no place by the rules of a cycle.
+        let seen = now + self.ahead();
+        self.plan_in_picture(seed).iter().any(|it| it.as_ref().is_ok_and(|it| it.start > seen))
     }
 
     /// When a job of the batch must be over.
