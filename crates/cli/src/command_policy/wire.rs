@@ -166,6 +166,9 @@ pub(super) enum Told<'a> {
         pool: u32,
         price: Amount,
     },
+    Rated {
+        pool: u32,
+    },
     Announced {
         closure: u32,
         pool: u32,
@@ -247,6 +250,7 @@ impl<'a> From<&'a Event> for Told<'a> {
             &Event::Priced { pool, price } => {
                 Told::Priced { pool: pool.0, price: Amount::Price(price) }
             }
+            Event::Rated { pool, .. } => Told::Rated { pool: pool.0 },
             Event::Announced { closure, what } => announced(*closure, what),
             Event::Closed { closure } => Told::Closed { closure: closure.0 },
             Event::Reopened { closure } => Told::Reopened { closure: closure.0 },

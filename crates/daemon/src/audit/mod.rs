@@ -116,14 +116,14 @@ type Opens = dyn Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync;
 pub struct Audit(Option<Arc<Inside>>);
 
 /// What the writer is told.
-enum Told {
+enum WriterMessage {
     Entry(AuditEntry),
     /// To answer once all that it was told before is written.
     Flush(SyncSender<()>),
 }
 
 struct Inside {
-    send: Mutex<Option<SyncSender<Told>>>,
+    send: Mutex<Option<SyncSender<WriterMessage>>>,
     lost: Arc<AtomicU64>,
     /// Opens it for reading.
     look: Box<Opens>,
@@ -172,7 +172,7 @@ impl Audit {
         let actor = clean(actor.to_owned());
         let entry = AuditEntry { kind, actor, subject, outcome, count: None, since: None };
         let send = inside.send.lock().unwrap_or_else(PoisonError::into_inner);
-        match send.as_ref().map(|send| send.try_send(Told::Entry(entry))) {
+        match send.as_ref().map(|send| send.try_send(WriterMessage::Entry(entry))) {
             Some(Ok(())) => {}
             Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => {
                 inside.lost.fetch_add(1, Ordering::Relaxed);
@@ -233,7 +233,7 @@ impl Inside {
     fn flush(&self) {
         let (done, is_done) = sync_channel(1);
         let begun = Instant::now();
-        let mut told = Told::Flush(done);
+        let mut told = WriterMessage::Flush(done);
         loop {
             let send = self.send.lock().unwrap_or_else(PoisonError::into_inner).clone();
             match send.map(|send| send.try_send(told)) {
@@ -282,15 +282,15 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, receive: &Receiver<Told>) {
+    fn run(mut self, receive: &Receiver<WriterMessage>) {
         loop {
             let (mut rows, mut readers) = (Vec::new(), Vec::new());
             let open = match receive.recv_timeout(TICK) {
                 Ok(first) => {
                     for told in std::iter::once(first).chain(receive.try_iter().take(BATCH)) {
                         match told {
-                            Told::Entry(entry) => rows.extend(self.sums.add(entry, now())),
-                            Told::Flush(done) => readers.push(done),
+                            WriterMessage::Entry(entry) => rows.extend(self.sums.add(entry, now())),
+                            WriterMessage::Flush(done) => readers.push(done),
                         }
                     }
                     true

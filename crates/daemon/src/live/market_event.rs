@@ -1,6 +1,6 @@
 //! What a record means to policies.
 
-use tradewind_model::{Event, JobId, OutageId, Place, Price};
+use tradewind_model::{Event, JobId, OutageId, Place};
 
 use tradewind_sched::negotiation::Entry;
 
@@ -18,9 +18,7 @@ impl State {
                 Some(Event::Priced { pool: *pool, price: *price })
             }
             Record::Site(SiteRecord::Rated { pool, rate }) => {
-                let lowest = self.market.pools().as_slice().get(pool.index())?.price;
-                let now = rate.as_ref().map(|rate| Price(rate.at(self.market.now())));
-                Some(Event::Priced { pool: *pool, price: now.unwrap_or(lowest) })
+                Some(Event::Rated { pool: *pool, rate: rate.clone() })
             }
             Record::Peer(PeerRecord::Negotiated {
                 entry: Entry::Handing { handing, .. }, ..

@@ -102,7 +102,7 @@ impl Sites {
                 past.priced(at, *pool, *price);
             }
             SiteRecord::Rated { pool, rate } => {
-                market.set_rate(*pool, rate.clone())?;
+                market.apply(&Event::Rated { pool: *pool, rate: rate.clone() })?;
                 past.priced(at, *pool, market.price_now(*pool));
             }
             SiteRecord::Tariff { pool, text: Some(text) } => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Trade;
-use crate::{Demand, Place, PoolId, Price, Reason, Time};
+use crate::{Demand, Place, PoolId, Price, Reason, Series, Time};
 
 /// A job's place in the order of submission, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,13 +123,21 @@ pub enum Event {
     },
     /// An owner asks another price. Jobs that run go on paying the price of their start. Pools with
     /// prices over time ([`Pools::rate`](crate::Pools::rate)) have no such events, unless these are
-    /// [agreed at start](crate::Rates::agreed_at_start): then it says that they are others, or that the
-    /// price of now is another, and gives the latter.
+    /// [agreed at start](crate::Rates::agreed_at_start): then it says that the price of now is another.
     Priced {
         /// For whose nodes.
         pool: PoolId,
         /// Per node and second, at least 0.
         price: Price,
+    },
+    /// An owner asks prices that change with time from now on, or one price at all times, at first the
+    /// lowest of those before. Jobs [agree at their start](crate::Rates::agreed_at_start) on what they
+    /// pay; those that run go on as agreed.
+    Rated {
+        /// For whose nodes.
+        pool: PoolId,
+        /// Per node and second.
+        rate: Option<Arc<Series>>,
     },
     /// It became known that nodes will be missing. Outages are announced in the order of their
     /// ids, without gaps.

@@ -305,6 +305,7 @@ impl Market {
             Event::Interrupted { job } => self.interrupt(*job),
             Event::Refused { job } | Event::Cancelled { job } => self.refuse(*job),
             Event::Priced { pool, price } => self.reprice(*pool, *price),
+            Event::Rated { pool, rate } => self.rate(*pool, rate.clone()),
             Event::Announced { closure, what } => self.announce(*closure, *what),
             Event::Closed { closure } => self.close(*closure),
             Event::Reopened { closure } => self.reopen(*closure),
@@ -386,14 +387,7 @@ impl Market {
         self.pools.price_at(pool, self.now)
     }
 
-    /// The pool asks these prices from now on; a job [agrees at its
-    /// start](crate::Rates::agreed_at_start) on what it pays. `None`: the price that it has, at all
-    /// times.
-    ///
-    /// # Errors
-    /// If there is no such pool.
-    pub fn set_rate(&mut self, pool: PoolId, rate: Option<Arc<Series>>) -> Result<(), MarketError> {
-        self.version += 1;
+    fn rate(&mut self, pool: PoolId, rate: Option<Arc<Series>>) -> Result<(), MarketError> {
         match Arc::make_mut(&mut self.pools).set_rate(pool, rate) {
             true => Ok(()),
             false => Err(MarketError::Price { pool }),

@@ -211,3 +211,32 @@ fn a_state_that_does_not_add_up_is_refused() {
     let unknown = MarketState { submitted: 0, ..good };
     assert!(Market::restore(unknown).is_err());
 }
+
+/// A job agrees at its start on the mean over its time; what the owner asks later changes nothing.
+#[test]
+fn hourly_prices_of_owners_are_agreed_at_the_start() {
+    let mut market = Market::new(Arc::new(Pools::cluster(4)), Time(0));
+    let pool = PoolId(0);
+    let steps = |first, second| {
+        let rate = crate::Series::new(&[(Time(0), first), (Time(60), second)]).unwrap();
+        Some(Arc::new(rate))
+    };
+    market.apply(&Event::Rated { pool, rate: steps(1, 4) }).unwrap();
+    assert_eq!((market.price_now(pool), market.pools().pool(pool).price), (Price(1), Price(1)));
+    let demand = Demand::new(2, Span(100));
+    market.apply(&Event::Submitted { job: JobId(0), demand }).unwrap();
+    market.apply(&Event::Started { job: JobId(0), place: Place::Pool(pool) }).unwrap();
+    // 60 s at 1 and 40 s at 4 are 220 for a node, and 2 for each second, rounded down.
+    assert_eq!(market.ledger().held(), 2 * 200);
+    market.apply(&Event::Rated { pool, rate: steps(9, 9) }).unwrap();
+    market.pass_to(Time(50)).unwrap();
+    market.apply(&Event::Ended { job: JobId(0) }).unwrap();
+    assert_eq!(market.paid(JobId(0)), Money(2 * 50 * 2));
+    // The price of now may be told again, another may not.
+    market.apply(&Event::Rated { pool, rate: steps(1, 4) }).unwrap();
+    market.apply(&Event::Priced { pool, price: Price(1) }).unwrap();
+    assert!(market.apply(&Event::Priced { pool, price: Price(2) }).is_err());
+    market.apply(&Event::Rated { pool, rate: None }).unwrap();
+    market.apply(&Event::Priced { pool, price: Price(2) }).unwrap();
+    assert_eq!(market.price_now(pool), Price(2));
+}

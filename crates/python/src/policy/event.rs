@@ -34,7 +34,9 @@ impl EventView {
         match &self.0 {
             Event::Traded { trade, .. } => Some(trade.pool),
             Event::Started { place: Place::Pool(pool), .. } => Some(*pool),
-            Event::Released { pool, .. } | Event::Priced { pool, .. } => Some(*pool),
+            Event::Released { pool, .. }
+            | Event::Priced { pool, .. }
+            | Event::Rated { pool, .. } => Some(*pool),
             Event::Announced { what, .. } => Some(what.pool),
             _ => None,
         }
@@ -123,6 +125,7 @@ impl EventView {
             Event::Refused { .. } => intern!(py, "refused"),
             Event::Cancelled { .. } => intern!(py, "cancelled"),
             Event::Priced { .. } => intern!(py, "priced"),
+            Event::Rated { .. } => intern!(py, "rated"),
             Event::Announced { .. } => intern!(py, "announced"),
             Event::Closed { .. } => intern!(py, "closed"),
             Event::Reopened { .. } => intern!(py, "reopened"),

@@ -52,5 +52,7 @@ pub(super) fn departures(events: &[Event]) -> impl Iterator<Item = JobId> + '_ {
 
 /// Whether jobs that wait may have to pay another price, or go elsewhere.
 pub(super) fn terms_changed(events: &[Event]) -> bool {
-    events.iter().any(|event| matches!(event, Event::Priced { .. } | Event::Traded { .. }))
+    events.iter().any(|event| {
+        matches!(event, Event::Priced { .. } | Event::Rated { .. } | Event::Traded { .. })
+    })
 }

@@ -65,7 +65,10 @@ impl Capacity {
                     self.give(Share { pool, nodes });
                 }
             }
-            Event::Refused { .. } | Event::Cancelled { .. } | Event::Priced { .. } => {}
+            Event::Refused { .. }
+            | Event::Cancelled { .. }
+            | Event::Priced { .. }
+            | Event::Rated { .. } => {}
         }
     }
 }

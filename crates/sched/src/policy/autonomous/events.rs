@@ -31,7 +31,7 @@ impl<N: Transport> AutonomousSites<N> {
             Event::Released { job, pool } => self.released(moment, *job, *pool),
             Event::Ended { job } => self.ended(moment, *job),
             Event::Interrupted { job } => self.interrupted(moment, *job),
-            Event::Priced { pool, .. } => self.priced(moment, *pool),
+            Event::Priced { pool, .. } | Event::Rated { pool, .. } => self.priced(moment, *pool),
             Event::Announced { closure, what } => self.announced(moment, *closure, *what),
             Event::Closed { closure } => {
                 let Some(pool) = self.outages.get(closure).copied() else { return };

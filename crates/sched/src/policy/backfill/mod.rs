@@ -299,7 +299,8 @@ fn may_free(event: &Event) -> bool {
         | Event::Closed { .. }
         | Event::Traded { .. }
         | Event::Released { .. }
-        | Event::Priced { .. } => false,
+        | Event::Priced { .. }
+        | Event::Rated { .. } => false,
         Event::Ended { .. }
         | Event::Interrupted { .. }
         | Event::Noticed { .. }

@@ -168,7 +168,8 @@ impl Dispatch {
             | Event::Started { .. }
             | Event::Cancelled { .. }
             | Event::Refused { .. }
-            | Event::Priced { .. } => self.obey(market, event),
+            | Event::Priced { .. }
+            | Event::Rated { .. } => self.obey(market, event),
         }
     }
 

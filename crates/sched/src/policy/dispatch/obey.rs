@@ -18,7 +18,7 @@ impl Dispatch {
             Event::Lined { job } | Event::Cancelled { job } | Event::Refused { job } => {
                 _ = self.leave(*job);
             }
-            Event::Priced { pool, .. } => self.reprice(market, *pool),
+            Event::Priced { pool, .. } | Event::Rated { pool, .. } => self.reprice(market, *pool),
             _ => {}
         }
     }

@@ -139,7 +139,7 @@ fn is_plain(market: &Market, events: &[Event]) -> bool {
     };
     events.iter().all(|event| match event {
         Event::Submitted { demand, .. } => asks_for_time_only(pool, demand),
-        Event::Priced { .. } | Event::Traded { .. } => false,
+        Event::Priced { .. } | Event::Rated { .. } | Event::Traded { .. } => false,
         _ => true,
     })
 }
