@@ -115,7 +115,7 @@ type Opens = dyn Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync;
 #[derive(Clone, Default)]
 pub struct Audit(Option<Arc<Inside>>);
 
-/// What the writer is told.
+/// What is sent to the writer.
 enum WriterMessage {
     Entry(AuditEntry),
     /// To answer once all that it was told before is written.

@@ -34,7 +34,7 @@ impl Live {
         if is_other {
             self.put(at, SiteRecord::Rated { pool, rate: Some(Arc::clone(rate)) })?;
         }
-        // The hours of before have come: policies are told.
+        // The next hours have come: policies learn of it.
         let price = Price(rate.at(at));
         let is_told = self.state.outages.past.price(pool, at) == Some(price);
         if !is_told {

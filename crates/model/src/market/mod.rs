@@ -8,6 +8,7 @@ mod event;
 mod ledger;
 mod memory;
 mod preempt;
+mod prices;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -16,9 +17,7 @@ mod trade;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{
-    Demand, Money, Notice, Place, PoolId, Pools, Price, Series, Share, Span, Time, preemption,
-};
+use crate::{Demand, Money, Notice, Place, PoolId, Pools, Price, Share, Span, Time};
 
 use entries::Entries;
 
@@ -360,58 +359,6 @@ impl Market {
         if self.is_lined(job) { Phase::Lined } else { Phase::Queued }
     }
 
-    /// What the job agreed to pay in a pool per node and second.
-    fn agreed(&self, job: JobId, pool: PoolId) -> Option<Price> {
-        self.trade(job).filter(|trade| trade.pool == pool).map(|trade| trade.price)
-    }
-
-    /// What the job pays in a pool per node and second, if it starts at `start`, is expected to take
-    /// `length` there, and the prices stay: what was agreed, or else what the pool asks, less the
-    /// site's discount.
-    ///
-    /// # Panics
-    /// If there is no such pool.
-    pub fn asked(&self, job: JobId, pool: PoolId, (start, length): (Time, Span)) -> Price {
-        let list = || {
-            let (list, terms) = (self.pools.asked(pool, start, length), self.preemption(job, pool));
-            terms.map_or(list, |terms| Price(terms.reduced(list.0)))
-        };
-        self.agreed(job, pool).unwrap_or_else(list)
-    }
-
-    /// What a node of the pool costs now.
-    ///
-    /// # Panics
-    /// If there is no such pool.
-    pub fn price_now(&self, pool: PoolId) -> Price {
-        self.pools.price_at(pool, self.now)
-    }
-
-    fn rate(&mut self, pool: PoolId, rate: Option<Arc<Series>>) -> Result<(), MarketError> {
-        match Arc::make_mut(&mut self.pools).set_rate(pool, rate) {
-            true => Ok(()),
-            false => Err(MarketError::Price { pool }),
-        }
-    }
-
-    /// What a share costs that the job has since `start`, for so long: the price of its start, or
-    /// the integral of a price that changes with time and was not agreed.
-    fn due(
-        &self,
-        job: JobId,
-        (share, price): (Share, Price),
-        (start, span): (Time, Span),
-    ) -> Money {
-        let changes = self.pools.rate(share.pool).is_some() && !self.pools.agrees_at_start();
-        match changes && self.agreed(job, share.pool).is_none() {
-            true => preemption::amount(
-                self.preemption(job, share.pool),
-                self.pools.cost(share, start, span),
-            ),
-            false => price.of(share.nodes, span),
-        }
-    }
-
     fn start(&mut self, job: JobId, place: &Place) -> Result<(), MarketError> {
         let demand = &self.entry(job, self.before_start(job))?.demand;
         let shape = demand.shape_at(place);
@@ -529,17 +476,6 @@ impl Market {
         self.queue.remove(&job);
         self.lined.remove(&job);
         Ok(())
-    }
-
-    fn reprice(&mut self, pool: PoolId, price: Price) -> Result<(), MarketError> {
-        let is_told = self.pools.agrees_at_start() && self.pools.rate(pool).is_some();
-        if is_told && price == self.price_now(pool) {
-            return Ok(());
-        }
-        match Arc::make_mut(&mut self.pools).reprice(pool, price) {
-            true => Ok(()),
-            false => Err(MarketError::Price { pool }),
-        }
     }
 
     fn announce(&mut self, closure: OutageId, what: Outage) -> Result<(), MarketError> {

@@ -144,7 +144,7 @@ impl Eye {
             let (tariffs, policy) = (state.tariffs().clone(), state.policy.clone());
             (loads(live), load_of_all(live), tariffs, state.lead(), policy)
         })?;
-        // A policy that knows one price of each pool is told that of now.
+        // A policy that knows one price of each pool gets that of now.
         let knows_hours = PolicySpec::parse(&policy).is_ok_and(|it| it.needs_one_price().is_none());
         let (mut prices, mut rates) = (Vec::new(), BTreeMap::new());
         let mut withheld = Vec::new();

@@ -82,7 +82,7 @@ fn a_job_with_a_budget_waits_for_cheap_hours() {
     replayed(&stage);
 }
 
-/// The same prices said again, or from another day on, are no news; a change of hours is told once.
+/// The same prices said again, or from another day on, are no news; a change of hours is written once.
 #[test]
 fn only_what_is_new_is_written_down() {
     let (mut stage, rate) = (seen(), hours(0, 1_000_000, 3_000_000));
