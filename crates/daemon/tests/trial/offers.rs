@@ -206,11 +206,8 @@ impl World {
 
     /// Two prices in turn, of which the first holds now. All repeat equally often, as those of a week
     /// do: what could happen at once then comes soon.
-    fn hourly(
-        &mut self,
-        pool: PoolId,
-        (first, second): (i64, i64),
-    ) -> BTreeMap<PoolId, Arc<Series>> {
+    fn hourly(&mut self, pool: PoolId, first: i64) -> BTreeMap<PoolId, Arc<Series>> {
+        let second = self.rng.random_range(0..6) * 1_000_000;
         let change = self.rng.random_range(1..PRICES_REPEAT.0);
         let steps = [(self.now, first), (self.now + Span(change), second)];
         let rate = Series::new(&steps).and_then(|rate| rate.repeated(PRICES_REPEAT)).unwrap();
@@ -219,12 +216,11 @@ impl World {
 
     fn other_terms(&mut self) -> Input {
         let pool = PoolId(self.rng.random_range(0..3));
-        let mut price = || self.rng.random_range(0..6) * 1_000_000;
-        let (first, second) = (price(), price());
+        let first = self.rng.random_range(0..6) * 1_000_000;
         let prices = vec![(pool, Price(first))];
-        let rates = match self.rng.random_range(0..3) {
-            0 => self.hourly(pool, (first, second)),
-            _ => BTreeMap::new(),
+        let rates = match self.has_hourly_prices && self.rng.random_range(0..3) == 0 {
+            true => self.hourly(pool, first),
+            false => BTreeMap::new(),
         };
         let from = self.now + Span(self.rng.random_range(0..100));
         let until = from + Span(self.rng.random_range(1..200));

@@ -57,6 +57,8 @@ pub(crate) const PATIENCE: Span = Span(30);
 pub(crate) struct World {
     pub(crate) rng: Pcg64Mcg,
     pub(crate) rates: Rates,
+    /// The first worlds, in which pages look for rare states, have one price per pool at a time.
+    pub(crate) has_hourly_prices: bool,
     mutant: Option<Mutant>,
     pub(crate) now: Time,
     /// The daemon's clock is off by so much.
@@ -134,6 +136,7 @@ impl World {
         let world = World {
             rng,
             rates,
+            has_hourly_prices: seed >= 120,
             mutant,
             now: DAWN,
             skew: Span(0),
