@@ -65,7 +65,7 @@ impl Searcher {
     ///   date instead of searched again). So are processor time and sums if no budget applies.
     ///   The whole second stage is kept.
     /// - Processor time and sums under a budget: a knapsack with a fixed number of items, NP-hard;
-    ///   exact by bounded search, see [`Proof`]. Among equals the start is the earliest and the
+    ///   exact by bounded search, see [`Proof`](super::Proof). Among equals the start is the earliest and the
     ///   cost the minimum (least as far as the work limit reaches); finish and nodes are not
     ///   minimised beyond that.
     /// - CSA: a heuristic, in one pass of O((p + w) log n) for w tasks in all its windows. Among
@@ -78,8 +78,8 @@ impl Searcher {
     ///   start (see `groups`).
     /// - Tasks that may share nodes: the same on places (see `places`); nodes by the packing rule.
     /// - Where prices change with time: exact for the same searches, but slower (see `priced`);
-    ///   CSA stays a heuristic, and [`Variant::Paper`] is answered like [`Variant::Exact`].
-    /// - [`Variant::Paper`]: O(p · alive nodes) as in the papers; the first among equals.
+    ///   CSA stays a heuristic, and [`Variant::Paper`](super::Variant::Paper) is answered like [`Variant::Exact`](super::Variant::Exact).
+    /// - [`Variant::Paper`](super::Variant::Paper): O(p · alive nodes) as in the papers; the first among equals.
     pub fn find(&self, slots: &SlotList, from: Time, scratch: &mut Scratch) -> Option<Found> {
         if !self.by_shape.is_empty() {
             return self.find_shape(|_| true, (slots, from), scratch);
