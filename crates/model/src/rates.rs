@@ -178,6 +178,14 @@ impl Pools {
         self.rate(pool).map_or(self.pool(pool).price, |rate| Price(rate.at(time)))
     }
 
+    /// The highest price that the pool ever has.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn highest_price(&self, pool: PoolId) -> Price {
+        self.rate(pool).map_or(self.pool(pool).price, |rate| Price(rate.most()))
+    }
+
     /// The highest price of any second of a job of `length` that starts at `start`.
     ///
     /// # Panics

@@ -11,8 +11,8 @@ use tradewind_daemon::store::Origin;
 use tradewind_daemon::store::memory::Disk;
 use tradewind_io::submission::{OnLost, Submission, TimeLimit};
 use tradewind_model::{
-    Admission, Attribute, Energy, Performance, Pool, Power, Price, Series, Site, SiteId, SitePower,
-    Span, Times,
+    Admission, Attribute, Energy, Performance, Pool, PoolId, Power, Price, Series, Site, SiteId,
+    SitePower, Span, Times,
 };
 
 use super::*;
@@ -50,6 +50,24 @@ fn submission(number: i64) -> Submission {
             TimeLimit::Reference(Span(30 + number % 60)),
         )
     }
+}
+
+/// The owner asks prices by the hour, then others, then one price.
+fn terms(begin: Time, second: i64) -> Option<Input> {
+    let rate = |first, second| {
+        let steps = [(begin, first), (begin + Span(60), second)];
+        Series::new(&steps).and_then(|rate| rate.repeated(Span(90))).ok().map(Arc::new)
+    };
+    let rate = match second {
+        50 => rate(1_000, 9_000),
+        150 => rate(5_000, 2_000),
+        300 => None,
+        _ => return None,
+    };
+    let price = rate.as_ref().map_or(1_000, |rate| rate.at(begin + Span(second)));
+    let rates = rate.map(|rate| (PoolId(0), rate)).into_iter().collect();
+    let prices = vec![(PoolId(0), Price(price))];
+    Some(Input::Terms { prices, rates, withheld: Vec::new() })
 }
 
 /// A day of a market whose one site obeys all orders; one restart and one other policy.
@@ -102,6 +120,7 @@ fn journal(policy: &str, disk: &Disk) {
                 inputs.push(Input::Answered { tag: order.tag, act: order.act, answer });
             }
             inputs.push(Input::Surveyed { site: SiteId(0), survey: site.survey() });
+            inputs.extend(terms(begin, second));
             for input in inputs {
                 let step = live.step(at, input).unwrap();
                 write(at, &step.records);

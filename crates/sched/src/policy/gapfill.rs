@@ -16,8 +16,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{
-    Cause, Command, Demand, Event, JobId, Market, Outage, OutageId, Place, Pool, PoolId, Price,
-    Profile, Span, Time,
+    Cause, Command, Demand, Event, JobId, Market, Outage, OutageId, Place, Pool, PoolId, Profile,
+    Span, Time,
 };
 
 use super::availability::{Taken, expected_length, missing_time};
@@ -208,18 +208,12 @@ fn place(market: &Market, job: JobId, gaps: &mut BTreeMap<PoolId, OwnersGap>) ->
     })
 }
 
-/// The highest price of the pool within so long from now on.
-fn highest(market: &Market, id: PoolId, length: Span) -> Price {
-    let (pools, now) = (market.pools(), market.now());
-    pools.rate(id).map_or(pools.pool(id).price, |rate| Price(rate.most_within(now, now + length)))
-}
-
 /// Whether the job's limits let it start in the pool now.
 fn may_start(market: &Market, (id, pool): (PoolId, &Pool), demand: &Demand) -> bool {
     let (now, terms, length) = (market.now(), demand.terms(), pool.length_of(demand));
     let share = tradewind_model::Share { pool: id, nodes: demand.processors };
     pool.suits(demand)
-        && terms.max_price.is_none_or(|max| highest(market, id, length) <= max)
+        && terms.max_price.is_none_or(|max| market.pools().highest_within(id, now, length) <= max)
         && terms.earliest_start.is_none_or(|from| from <= now)
         && terms.deadline.is_none_or(|deadline| now + length <= deadline)
         && terms.budget.is_none_or(|budget| market.pools().cost(share, now, length) <= budget)
@@ -272,7 +266,7 @@ mod tests {
     use std::sync::Arc;
 
     use proptest::prelude::*;
-    use tradewind_model::{Money, Pools, Rates, Series, Terms};
+    use tradewind_model::{Money, Pools, Price, Rates, Series, Terms};
 
     use super::*;
 

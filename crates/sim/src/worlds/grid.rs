@@ -326,6 +326,5 @@ fn value(terms: &Terms) -> Money {
 
 /// The highest price that any pool ever has, in micro-credits per node and second.
 fn highest_price(pools: &Pools) -> i64 {
-    let highest = |(id, pool): (PoolId, &Pool)| pools.rate(id).map_or(pool.price.0, |it| it.most());
-    pools.iter().map(highest).max().unwrap_or(0)
+    pools.iter().map(|(id, _)| pools.highest_price(id).0).max().unwrap_or(0)
 }

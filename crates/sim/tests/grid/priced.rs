@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{Criterion, Demand, Money, Pools, Rates, Series, Span, Terms, Time};
+use tradewind_model::{
+    Criterion, Demand, Limit, Money, Objective, Pools, Rates, Series, Span, Terms, Time, VoPolicy,
+};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::bsf::{Bsf, BsfSettings};
 use tradewind_sched::policy::cyclic::SearchBy;
@@ -203,4 +205,48 @@ fn a_job_waits_for_the_second_that_it_can_afford() {
     let run = replay(&workload, ReplaySettings::default(), &mut Cycles::new(knobs));
     assert_eq!(starts(&run), [Some(0), Some(95)]);
     assert_eq!(run.jobs[1].cost, Money::credits(30));
+}
+
+/// A job that the VO's limit keeps from a window at any price is refused, and does not wait for ever.
+#[test]
+fn a_job_that_prices_do_not_keep_waiting_is_refused() {
+    let pools = grid(vec![pool(0, 1, 1_000, 0), pool(0, 2, 1_500, 3), pool(0, 2, 1_500, 1)]);
+    let constant = |pool: &tradewind_model::Pool| {
+        Some(Arc::new(Series::new(&[(Time(0), pool.price.0)]).unwrap()))
+    };
+    let rates = Rates::new(pools.as_slice().iter().map(constant).collect());
+    let changing = Arc::new(pools.as_ref().clone().with_rates(rates));
+    let job = LogJob {
+        number: 0,
+        submit: Some(Time(0)),
+        run: Some(Span(0)),
+        processors: Some(4),
+        requested: Some(Span(11)),
+        user: 0,
+        terms: None,
+    };
+    let cycles = CycleSettings {
+        stretch: Stretch::Own,
+        period: Span(1),
+        horizon: Some(Span(5)),
+        batch: 1,
+        vo: VoPolicy {
+            objective: Objective::MaxIncome,
+            budget_limit: Limit::At(Money::credits(40)),
+            ..VoPolicy::default()
+        },
+        cyclic: tradewind_sched::policy::cyclic::Cyclic {
+            search: SearchBy::All(Algorithm::Best(Criterion::Start)),
+            max_alternatives: Some(2),
+            variant: Variant::Exact,
+            ..CycleSettings::css().cyclic
+        },
+        ..CycleSettings::css()
+    };
+    let refused = |pools: &Arc<Pools>| {
+        let workload = workload(pools, std::slice::from_ref(&job), Overrun::Kill);
+        let run = replay(&workload, ReplaySettings::default(), &mut Cycles::new(cycles.clone()));
+        run.jobs[0].refused.is_some()
+    };
+    assert_eq!((refused(&pools), refused(&changing)), (true, true));
 }

@@ -68,8 +68,8 @@ fn missed(
     let found = EventEncoder::new(context);
     // After that look: an event that is no longer sent may have been a revocation.
     context.auth.forget_all();
-    let Ok((anew, seq)) = found else { return news.seq - 1 };
-    *teller = anew;
+    let Ok((fresh, seq)) = found else { return news.seq - 1 };
+    *teller = fresh;
     let seq = seq.max(news.seq);
     tracing::warn!(from = news.seq, until = seq, "events were missed");
     let event = Event { seq, at: news.at.0, kind: "reset".to_owned(), ..Event::default() };

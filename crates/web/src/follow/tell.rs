@@ -182,8 +182,8 @@ impl EventEncoder {
             }
             Record::Market(MarketRecord::Gridded { .. })
             | Record::Market(MarketRecord::Created { .. }) => {
-                if let Ok((anew, _)) = EventEncoder::new(context) {
-                    *self = anew;
+                if let Ok((fresh, _)) = EventEncoder::new(context) {
+                    *self = fresh;
                 }
                 Vec::new()
             }

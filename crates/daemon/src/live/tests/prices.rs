@@ -109,3 +109,25 @@ fn only_what_is_new_is_written_down() {
     stage.records.iter().for_each(|(at, record)| again.apply(*at, record).unwrap());
     assert_eq!(again.market.state(), stage.live.state().market.state());
 }
+
+/// A load passes a border, say, and every hour is too expensive: the job is not refused, as the owner
+/// asks less again later.
+#[test]
+fn a_waiting_job_outlasts_hours_that_it_cannot_afford() {
+    let mut stage = Stage::new();
+    stage.survey(DAY, 0, vec![], &[("own", 2)]);
+    stage.survey(DAY, 1, vec![], &[("own", 2)]);
+    tell(&mut stage, 0, &hours(0, 1_000_000, 900_000));
+    let mut wanted = at_a(1, 50);
+    wanted.terms.budget = Some(Money(60_000_000));
+    stage.submit(later(0), wanted).unwrap();
+    for (at, rate) in [(10, hours(0, 9_000_000, 8_000_000)), (20, hours(0, 1_000_000, 900_000))] {
+        tell(&mut stage, at, &rate);
+        stage.step(later(at + 1), Input::Tick);
+        assert_eq!(stage.phase(1), Phase::Waiting, "{at}");
+    }
+    stage.survey(later(30), 0, vec![], &[]);
+    stage.step(later(31), Input::Tick);
+    assert_eq!(stage.phase(1), Phase::Running);
+    replayed(&stage);
+}

@@ -1,6 +1,6 @@
 //! To which pool a job is submitted.
 
-use tradewind_model::{Demand, JobId, Pool, PoolId, Pools, Price, Reason};
+use tradewind_model::{Demand, JobId, Pool, PoolId, Pools, Reason};
 
 /// To which pool a job is submitted that names no home site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +23,7 @@ pub(super) enum Reach {
 /// Whether the pool suits the job, wide enough or not. A site starts a job at any moment, so where the
 /// price changes with time, it is the highest that a price cap is compared with.
 pub(super) fn suits(pools: &Pools, id: PoolId, demand: &Demand) -> bool {
-    let highest = pools.rate(id).map(|rate| Price(rate.most()));
-    let capped = highest.zip(demand.terms().max_price).is_none_or(|(most, cap)| most <= cap);
+    let capped = demand.terms().max_price.is_none_or(|cap| pools.highest_price(id) <= cap);
     capped && pools.pool(id).suits(demand)
 }
 

@@ -214,12 +214,13 @@ impl<N: Transport> AutonomousSites<N> {
         over.map_or(Ok(()), |(job, owners)| Err(format!("job {} is over: {owners:?}", job.0)))
     }
 
-    /// Whether a job may run in the pool at present prices. Where users pay, by a caller that
+    /// Whether a job may run in the pool at present prices, or at the highest of those that change with
+    /// time, since its site starts it whenever there are nodes. Where users pay, by a caller that
     /// negotiates, their budgets count.
     fn suits(&self, pools: &Pools, id: PoolId, demand: &Demand) -> bool {
         let affords = || {
             let pool = pools.pool(id);
-            let cost = pool.price.of(demand.processors, pool.length_of(demand));
+            let cost = pools.highest_price(id).of(demand.processors, pool.length_of(demand));
             demand.terms().budget.is_none_or(|budget| cost <= budget)
         };
         home::suits(pools, id, demand) && (self.outside.is_none() || affords())

@@ -107,9 +107,13 @@ impl PlacementRequest {
     }
 
     /// Why the job could not start at `now` or later though all pools were free and prices were
-    /// waited for, if it could not. Nothing where prices do not change, or do not matter to the job.
+    /// waited for, if it could not. Nothing where prices do not change or do not
+    /// matter to the job, nor where owners may set others at any time.
     pub(super) fn never(&self, now: Time) -> Option<Reason> {
         let prices = self.prices.as_ref().filter(|_| self.minds_prices())?;
+        if prices.rates.is_agreed_at_start() {
+            return None;
+        }
         let bounds = self.bounds(Starts::from(now));
         let (mut cheapest, mut most) = (None, 0);
         for group in &self.groups {

@@ -53,7 +53,8 @@ impl Planner {
     }
 
     /// Whether prices change with time and are why the job has no window: alone on free pools it is
-    /// not placed as far as a cycle looks ahead, but later, when all prices have come once.
+    /// not placed as far as a cycle looks ahead, but later, when all prices have come once. Where owners
+    /// may set other prices, a job with a budget or a cap waits for them.
     pub(super) fn may_wait(
         &mut self,
         market: &Market,
@@ -63,6 +64,10 @@ impl Planner {
         let Some(rates) = market.pools().rates() else { return false };
         let wish = self.waiting.get(&key).map(|wish| wish.outline);
         let (Some(wish), Some(demand)) = (wish, market.demand(key.1)) else { return false };
+        let terms = demand.terms();
+        if rates.is_agreed_at_start() && (terms.budget.is_some() || terms.max_price.is_some()) {
+            return true;
+        }
         let now = books.now();
         let seed = self.settings.cyclic.seed;
         self.picture(market, books, (&[key], None), self.horizon(now));
