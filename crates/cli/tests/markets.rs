@@ -95,6 +95,39 @@ fn near(summary: &Value, name: &str, value: f64) {
     assert!((found - value).abs() < 1e-6 * value.abs().max(1.0), "{name}: {found}, not {value}");
 }
 
+/// With every checker, also of prices by what is in use.
+#[test]
+fn every_policy_decides_where_prices_follow_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let policies = [
+        "fcfs",
+        "easy",
+        "conservative",
+        "css",
+        "batch-slicer",
+        "whole-batch",
+        "on-the-fly",
+        "bsf",
+        "multi-queue",
+        "easy-sites",
+        "conservative-sites",
+        "auction",
+        "meta-fcfs",
+        "edf-fq",
+    ];
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"));
+    command.args(["simulate", "small.swf", "--grid", "load-prices.toml", "--side", "side.toml"]);
+    command.args(["--check", "--policy", &policies.join(",")]).arg("--out").arg(folder.path());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for policy in policies {
+        let summary = std::fs::read_to_string(folder.path().join(policy).join("summary.json"));
+        let summary: serde_json::Value = serde_json::from_str(&summary.unwrap()).unwrap();
+        assert!(summary["total_cost"].as_f64().unwrap() > 0.0, "{policy}");
+    }
+}
+
 #[test]
 fn files_of_a_market_agree_with_each_other() {
     let (folder, jobs) = (Folder::new(), jobs());

@@ -151,7 +151,40 @@ fn a_start_above_a_limit_ends_the_replay_where_prices_change() {
     run(rising, "max_price = 3", 0);
     let said = run(rising, "max_price = 2.5", 3);
     assert!(said.contains("job 0 pays up to 3 per node and second, and its cap is 2.5"), "{said}");
+    // By load as by the hour: the grid is idle at the start of the first job.
+    let by_load = "{ load = [[0, 3], [0.001, 5]] }";
+    run(by_load, &format!("budget = {}", 8 * 3_600 * 3), 0);
+    let said = run(by_load, &format!("budget = {}", 8 * 3_600 * 3 - 1), 3);
+    assert!(said.contains("job 0 costs 86400 if it starts now"), "{said}");
     run("3", "budget = 1", 0);
+}
+
+#[test]
+fn a_command_reads_prices_by_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = folder.path().join("told");
+    let listens = format!(
+        r#"echo '{{"protocol":1}}'; read grid; echo "$grid" >{told}; n=0
+        while read pass; do echo "$pass" >>{told}; case $pass in
+            *submitted*) echo "{{\"start\":[{{\"job\":$n,\"pool\":0}}]}}"; n=$((n + 1));;
+            *) echo '{{}}';;
+        esac; done"#,
+        told = told.display()
+    );
+    let grid = folder.path().join("grid.toml");
+    let text = "[[site]]\nname = 'a'\nprice = { load = [[0, 0.5], [0.25, 2]] }\n\
+                pool = [{ name = 'p', nodes = 4096 }, { name = 'q', nodes = 1, price = 1 }]\n";
+    std::fs::write(&grid, text).unwrap();
+    let args = ["--policy-cmd", &listens, "--grid", &grid.display().to_string()];
+    simulate(&folder.path().join("out"), &args).success();
+    let told = std::fs::read_to_string(&told).unwrap();
+    let first = told.lines().next().unwrap();
+    assert!(first.contains(r#""price":0.5,"price_by_load":[[0,0.5],[0.25,2]]"#), "{first}");
+    assert!(
+        told.lines()
+            .skip(1)
+            .all(|pass| pass.contains(r#""prices":[0.5,1]"#) || pass.contains(r#""prices":[2,1]"#))
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod downey;
 mod grid;
 mod guard;
 mod job;
+mod load_price;
 mod market;
 mod money;
 mod performance;
@@ -42,6 +43,7 @@ pub use downey::SpeedUp;
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use guard::{Guard, OwnersFirst};
 pub use job::{Criterion, Job, Request, Spread, TaskGroup};
+pub use load_price::{LoadPrice, LoadPriceError};
 pub use market::{
     Cause, Command, Event, JobId, JobState, Ledger, Market, MarketError, MarketState, Outage,
     OutageId, Running, RunningState, SkipReason, Trade, cost,

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::load_price::LoadPrices;
 use crate::{
     Attribute, Attributes, Demand, Longest, Performance, Power, Preemption, Price, Rates, Ratio,
     Site, SiteId, Span, TimeMode, Times,
@@ -70,12 +71,17 @@ impl Pool {
     /// Whether it admits the job, and its nodes have the performance, the attributes and (where
     /// one is given) the price that the job asks for.
     pub fn suits(&self, demand: &Demand) -> bool {
+        self.suits_at(self.price, demand)
+    }
+
+    /// The same if its nodes cost this.
+    pub fn suits_at(&self, price: Price, demand: &Demand) -> bool {
         let terms = demand.terms();
         let has = |(name, wanted): (&String, &Attribute)| {
             Attribute::meets(self.attributes.get(name), wanted)
         };
         terms.min_performance.is_none_or(|min| self.performance >= min)
-            && terms.max_price.is_none_or(|max| self.price <= max)
+            && terms.max_price.is_none_or(|max| price <= max)
             && terms.attributes.iter().all(has)
             && (self.admission == Admission::NONE
                 || self.admission.admits(demand.processors, self.length_of(demand)))
@@ -132,6 +138,8 @@ pub struct Pools {
     pub(crate) preemption: Option<Arc<[Preemption]>>,
     /// By pool.
     ask_factors: Option<Arc<[Ratio]>>,
+    /// By pool.
+    pub(crate) load_prices: Option<LoadPrices>,
 }
 
 /// Why sites and pools do not make a grid.
@@ -210,8 +218,9 @@ impl Pools {
 
     /// Pools with nothing else to be known.
     fn plain(sites: Vec<Site>, pools: Vec<Pool>, nodes: u32) -> Pools {
-        let (power, rates, memory, preemption, ask_factors) = (None, None, None, None, None);
-        Pools { sites, pools, nodes, power, rates, memory, preemption, ask_factors }
+        let (power, rates, memory, preemption) = (None, None, None, None);
+        let (ask_factors, load_prices) = (None, None);
+        Pools { sites, pools, nodes, power, rates, memory, preemption, ask_factors, load_prices }
     }
 
     /// The same pools, whose asks in an auction are multiplied by these factors; by pool. Pools
@@ -293,8 +302,8 @@ impl Pools {
         pool.map(|pool| pool.price = price).is_some()
     }
 
-    /// A pool's lowest price ever.
-    pub(crate) fn set_lowest(&mut self, index: usize, price: Price) {
+    /// A pool's price: that of now, or of prices over time the lowest ever.
+    pub(crate) fn set_price(&mut self, index: usize, price: Price) {
         self.pools[index].price = price;
     }
 

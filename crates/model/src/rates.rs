@@ -96,7 +96,7 @@ impl Pools {
     pub fn with_rates(mut self, rates: Rates) -> Pools {
         for index in 0..self.as_slice().len() {
             if let Some(rate) = rates.get(index) {
-                self.set_lowest(index, Price(rate.least()));
+                self.set_price(index, Price(rate.least()));
             }
         }
         self.rates = (!rates.is_empty()).then(|| Arc::new(rates));
@@ -111,7 +111,7 @@ impl Pools {
             let rates = self.rates.take().map(Arc::unwrap_or_clone).unwrap_or_default();
             let rates = rates.with(pool.index(), rate).agreed_at_start();
             if let Some(rate) = rates.get(pool.index()) {
-                self.set_lowest(pool.index(), Price(rate.least()));
+                self.set_price(pool.index(), Price(rate.least()));
             }
             self.rates = (!rates.is_empty()).then(|| Arc::new(rates));
         }
@@ -123,7 +123,7 @@ impl Pools {
     pub fn at_prices_of(mut self, time: Time) -> Pools {
         for index in 0..self.as_slice().len() {
             let price = self.price_at(PoolId(index as u32), time);
-            self.set_lowest(index, price);
+            self.set_price(index, price);
         }
         self.rates = None;
         self
@@ -183,7 +183,8 @@ impl Pools {
     /// # Panics
     /// If there is no such pool.
     pub fn highest_price(&self, pool: PoolId) -> Price {
-        self.rate(pool).map_or(self.pool(pool).price, |rate| Price(rate.most()))
+        let of_load = || self.load_price(pool).map_or(self.pool(pool).price, |it| it.full());
+        self.rate(pool).map_or_else(of_load, |rate| Price(rate.most()))
     }
 
     /// The highest price of any second of a job of `length` that starts at `start`.

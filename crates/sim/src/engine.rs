@@ -61,8 +61,8 @@ pub(crate) trait World {
 
     /// The next outage that is announced by `now`. It gets the market's next id.
     fn outage(&mut self, now: Time) -> Option<Outage>;
-    /// The next price that is asked from `now` on.
-    fn price(&mut self, now: Time) -> Option<(PoolId, Price)>;
+    /// Prices that are asked from now on.
+    fn prices(&mut self, market: &Market) -> Vec<(PoolId, Price)>;
     /// What the next job asks for, if it is submitted by `now`. It is then `job`.
     fn job(&mut self, job: JobId, now: Time) -> Option<Demand>;
 
@@ -215,10 +215,13 @@ impl<W: World, P: Policy> Engine<W, P> {
             self.happen(event)?;
         }
         self.outages()?;
-        while let Some((pool, price)) = self.world.price(self.market.now()) {
-            self.happen(Event::Priced { pool, price })?;
-        }
-        Ok(())
+        self.prices()
+    }
+
+    /// Nodes have other prices from now on.
+    pub(crate) fn prices(&mut self) -> Result<(), SimError> {
+        let prices = self.world.prices(&self.market);
+        prices.into_iter().try_for_each(|(pool, price)| self.happen(Event::Priced { pool, price }))
     }
 
     /// The schedulers of sites start their owners' jobs.

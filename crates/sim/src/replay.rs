@@ -198,8 +198,8 @@ where
         Some(next.what)
     }
 
-    fn price(&mut self, _now: Time) -> Option<(PoolId, Price)> {
-        None
+    fn prices(&mut self, market: &Market) -> Vec<(PoolId, Price)> {
+        market.prices_by_load()
     }
 
     fn job(&mut self, job: JobId, now: Time) -> Option<Demand> {
@@ -262,7 +262,10 @@ where
                 self.lose(market, *job);
             }
             Event::Traded { job, trade } => {
-                self.trades.push(Struck { job: job.index(), at: now, trade: trade.clone() });
+                let pools = market.pools();
+                let by_load = pools.load_price(trade.pool).map(|_| pools.pool(trade.pool).price);
+                let trade = trade.clone();
+                self.trades.push(Struck { job: job.index(), at: now, trade, by_load });
             }
             _ => {}
         }
@@ -310,10 +313,10 @@ where
         self.leave()?;
         self.outages()?;
         if self.events.len() > before {
-            self.pass()?;
+            self.pyss_pass()?;
         }
         while self.submit_next()? {
-            self.pass()?;
+            self.pyss_pass()?;
         }
         for end in &ends {
             // An outage of this second may have come before.
@@ -321,9 +324,14 @@ where
                 self.end(*end)?;
             }
             self.world.learn(end.job, now);
-            self.pass()?;
+            self.pyss_pass()?;
         }
         self.pyss_wake(now)
+    }
+
+    fn pyss_pass(&mut self) -> Result<(), SimError> {
+        self.prices()?;
+        self.pass()
     }
 
     /// The policy asked for this moment. For EASY on one cluster, that a prediction falls short is no
@@ -337,7 +345,7 @@ where
             self.wake = None;
             return self.world.passed(&self.market, &self.policy);
         }
-        self.pass()
+        self.pyss_pass()
     }
 
     /// Whether a job was expected to end now and runs on.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradewind_model::{Money, Place, PoolId, Reason, RunCut, Span, Time, Trade};
+use tradewind_model::{Money, Place, PoolId, Price, Reason, RunCut, Span, Time, Trade};
 
 use crate::owners::OwnersRun;
 use crate::workload::Job;
@@ -69,6 +69,8 @@ pub struct Struck {
     pub at: Time,
     /// The trade on which both sides agreed.
     pub trade: Arc<Trade>,
+    /// Where the pool's price follows its load: its list price as they agreed.
+    pub by_load: Option<Price>,
 }
 
 /// What a replay gave.

@@ -260,8 +260,8 @@ impl<E> World for Streaming<'_, E> {
         None
     }
 
-    fn price(&mut self, _now: Time) -> Option<(PoolId, Price)> {
-        None
+    fn prices(&mut self, _market: &Market) -> Vec<(PoolId, Price)> {
+        Vec::new()
     }
 
     fn job(&mut self, job: JobId, now: Time) -> Option<Demand> {

@@ -372,6 +372,7 @@ pub(super) fn is_plain(workload: &Workload) -> bool {
     let free = |pool: &Pool| pool.price.0 == 0;
     is_one_cluster(workload)
         && workload.pools.rates().is_none()
+        && !workload.pools.follow_load()
         && workload.pools.as_slice().iter().all(free)
         && workload.jobs.iter().all(|job| job.terms.as_deref().is_none_or(|it| it.home.is_none()))
 }

@@ -8,8 +8,8 @@ use tradewind_campaign::answer;
 use tradewind_io::scenario::criterion_name;
 use tradewind_io::wire::Amount;
 use tradewind_model::{
-    Attribute, Attributes, Cause, Command, Demand, Event, JobId, Market, Outage, OutageId, Place,
-    PoolId, Pools, Price, Series, Share, Terms, Time,
+    Attribute, Attributes, Cause, Command, Demand, Event, JobId, LoadPrice, Market, Outage,
+    OutageId, Place, PoolId, Pools, Price, Series, Share, Terms, Time,
 };
 use tradewind_sched::policy::Promise;
 
@@ -31,10 +31,13 @@ struct PoolMessage<'a> {
     site: u32,
     nodes: u32,
     performance: Amount,
-    /// Where it changes with time: the lowest that it ever is.
+    /// Where it changes with time or load: the lowest that it ever is.
     price: Amount,
     #[serde(skip_serializing_if = "Option::is_none")]
     prices: Option<PricesMessage>,
+    /// From which share of its nodes in use on, and the price from then on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price_by_load: Option<Vec<(Amount, Amount)>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     attributes: BTreeMap<&'a str, Property<'a>>,
 }
@@ -57,6 +60,13 @@ impl From<&Series> for PricesMessage {
             every: rate.period().map(|period| period.0),
         }
     }
+}
+
+fn steps(price: &LoadPrice) -> Vec<(Amount, Amount)> {
+    let step = |(load, price): &(u32, Price)| {
+        (Amount::Thousandths(i64::from(*load)), Amount::Price(*price))
+    };
+    price.steps().iter().map(step).collect()
 }
 
 /// A property of a node or a demand for one.
@@ -89,6 +99,7 @@ impl<'a> Hello<'a> {
             performance: Amount::Performance(pool.performance.thousandths()),
             price: Amount::Price(pool.price),
             prices: pools.rate(PoolId(index as u32)).map(|rate| rate.as_ref().into()),
+            price_by_load: pools.load_price(PoolId(index as u32)).map(steps),
             attributes: properties(&pool.attributes),
         };
         Hello {
@@ -105,16 +116,16 @@ pub(super) struct Pass<'a> {
     pub(super) now: i64,
     /// Free nodes by pool.
     pub(super) free: &'a [u32],
-    /// Prices of this moment by pool, where any changes with time.
+    /// Prices of this moment by pool, where any changes with time or load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) prices: Option<Vec<Amount>>,
     pub(super) events: Vec<Told<'a>>,
 }
 
-/// What a node of each pool costs now, where any price changes with time.
+/// What a node of each pool costs now, where any price changes with time or load.
 pub(super) fn prices_now(market: &Market) -> Option<Vec<Amount>> {
     let (pools, now) = (market.pools(), market.now());
-    pools.rates()?;
+    (pools.rates().is_some() || pools.follow_load()).then_some(())?;
     Some(pools.iter().map(|(id, _)| Amount::Price(pools.price_at(id, now))).collect())
 }
 

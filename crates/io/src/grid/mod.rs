@@ -2,6 +2,7 @@
 //! maintenance and failures. JSON or TOML; `docs/reference/grid.md` has the format.
 
 mod distributions;
+mod load_price;
 mod node_memory;
 mod owners;
 mod pools;
@@ -65,6 +66,8 @@ impl GridFile {
         let pools = pools.with_preemption(sites.map(|site| self.pools.preemption(site)).collect());
         let factors = self.pools.iter().map(|(id, _)| self.pools.ask_factor(id)).collect();
         let pools = pools.with_ask_factors(factors);
+        let load_prices = self.pools.iter().map(|(id, _)| self.pools.load_price(id).cloned());
+        let pools = pools.with_load_prices(load_prices.collect());
         match self.pools.rates() {
             Some(rates) => pools.with_rates(rates.as_ref().clone()),
             None => pools,

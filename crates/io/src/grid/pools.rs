@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Admission, Performance, Pool, PoolId, Pools, Price, Ratio, Series, SiteId, Times,
+    Admission, LoadPrice, Performance, Pool, PoolId, Pools, Price, Ratio, Series, SiteId, Times,
 };
 
+use super::load_price;
 use super::node_memory::NodeMemory;
 use super::queues::{self, Queue};
 use crate::fields::{AMOUNT, Fields, Notes, PERFORMANCE};
@@ -38,9 +39,10 @@ pub(super) enum Charge {
     /// Something between these two, both included.
     Drawn(Price, Price),
     Changes(Arc<Series>),
+    ByLoad(LoadPrice),
 }
 
-/// The field `price`: a number, a list of two, or a series that changes with time.
+/// The field `price`: a number, a list of two, one that follows load, or a series that changes with time.
 pub(super) fn charge(
     fields: &Fields<'_, '_>,
     document: &str,
@@ -51,6 +53,10 @@ pub(super) fn charge(
     {
         let (low, high) = fields.range("price", &AMOUNT, notes)?;
         return Some(Charge::Drawn(Price(low), Price(high)));
+    }
+    let value = fields.get("price")?;
+    if load_price::is_one(value) {
+        return load_price::read(value, fields.place("price"), notes).map(Charge::ByLoad);
     }
     series::rate(fields, "price", document, notes).map(|rate| match rate {
         Rate::Fixed(price) => Charge::Fixed(price),
@@ -73,6 +79,8 @@ pub(super) struct PoolReader {
     pub(super) drawn: Vec<(PoolId, (Price, Price))>,
     /// Prices over time, by pool.
     pub(super) rates: Vec<Option<Arc<Series>>>,
+    /// Prices that follow load, by pool.
+    pub(super) load_prices: Vec<Option<LoadPrice>>,
     /// Factors of asks, by pool.
     pub(super) ask_factors: Vec<Ratio>,
     /// Whether any pool says what its nodes consume.
@@ -161,7 +169,7 @@ impl PoolReader {
     }
 
     fn push(&mut self, pool: Pool, charge: Charge, factor: Ratio) {
-        let mut rate = None;
+        let (mut rate, mut load_price) = (None, None);
         let price = match charge {
             Charge::Fixed(price) => price,
             Charge::Changes(series) => {
@@ -169,12 +177,14 @@ impl PoolReader {
                 rate = Some(series);
                 least
             }
+            Charge::ByLoad(price) => load_price.insert(price).idle(),
             Charge::Drawn(low, high) => {
                 self.drawn.push((PoolId(self.pools.len() as u32), (low, high)));
                 low
             }
         };
         self.rates.push(rate);
+        self.load_prices.push(load_price);
         self.ask_factors.push(factor);
         self.pools.push(Pool { price, ..pool });
     }

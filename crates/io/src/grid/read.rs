@@ -99,8 +99,9 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
     if notes.diagnostics.errors() > 0 {
         return None;
     }
-    let pools::PoolReader { pools, targets, drawn, rates, ask_factors, electric, .. } =
-        reader.pools;
+    let pools::PoolReader {
+        pools, targets, drawn, rates, load_prices, ask_factors, electric, ..
+    } = reader.pools;
     let power = Power { sites: reader.power };
     let with_power = |pools: Pools| match electric || reader.electric {
         true => pools.with_power(power),
@@ -109,7 +110,7 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
     let pools = Pools::new(reader.sites, pools)
         .map_err(|err| notes.error(1, "site", err.to_string(), "see `docs/reference/grid.md`"))
         .ok()
-        .map(|pools| with_power(pools).with_rates(Rates::new(rates)))
+        .map(|pools| with_power(pools).with_rates(Rates::new(rates)).with_load_prices(load_prices))
         .map(|pools| pools.with_preemption(reader.preemption).with_ask_factors(ask_factors))?;
     let (planned, failures, loads) = file;
     let (owners, logs) = (owners.queues, reader.logs);

@@ -263,6 +263,36 @@ fn a_queue_has_the_factor_of_its_pool_unless_it_has_one_of_its_own() {
 }
 
 #[test]
+fn prices_may_follow_load() {
+    let of = |site: &str, pool: &str| {
+        let site = format!("[[site]]\nname = \"a\"\n{site}\n");
+        toml(&format!("{site}pool = [{{ name = \"p\", nodes = 8, {pool} }}]\n"))
+    };
+    let rising = "price = { load = [[0, 0.5], [0.75, 2]] }";
+    let pools = of(rising, "queues = \"1:1\"").unwrap().pools(1);
+    let steps = [(0, Price(500_000)), (750, Price(2_000_000))];
+    for queue in [PoolId(0), PoolId(1)] {
+        assert_eq!(pools.load_price(queue).unwrap().steps(), steps);
+        assert_eq!(pools.pool(queue).price, Price(500_000), "it is idle at first");
+    }
+    assert!(!of(rising, "price = 3").unwrap().pools(1).follow_load());
+    let wrong = |load: &str| of("", &format!("price = {{ load = {load} }}")).unwrap_err();
+    for (load, why) in [
+        ("[]", "no price holds for an idle pool"),
+        ("[[0.5, 1]]", "no price holds for an idle pool"),
+        ("[[0, 1], [0.5, 3], [0.5, 4]]", "the load of a step is not between"),
+        ("[[0, 1], [1.5, 3]]", "site[0].pool[0].price.load[1]: `1.5` is out of range"),
+        ("[[0, 2], [0.5, 1]]", "the price of a step is below that of the step before"),
+        ("[[0, 1], 3]", "expected `[load, price]`, found the number `3`"),
+        ("[[0, \"much\"]]", "expected a number, found the text `much`"),
+    ] {
+        assert!(wrong(load).contains(why), "{load}: {}", wrong(load));
+    }
+    let both = of("", "price = { load = [[0, 1]], every = \"24h\" }").unwrap_err();
+    assert!(both.contains("every"), "{both}");
+}
+
+#[test]
 fn prices_are_drawn_once_for_a_site() {
     let text = "[[site]]\nname = \"a\"\nprice = [4.5, 9.5]\n\
                 pool = [{ name = \"p\", nodes = 6, queues = \"1:2\" }, { name = \"q\", nodes = 1 },\n\

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Market, MarketError};
+use super::{Cause, Market, MarketError, Outage};
 use crate::{JobId, Money, PoolId, Price, Series, Share, Span, Time, preemption};
 
 impl Market {
@@ -31,6 +31,40 @@ impl Market {
     /// If there is no such pool.
     pub fn price_now(&self, pool: PoolId) -> Price {
         self.pools.price_at(pool, self.now)
+    }
+
+    /// Nodes of the pool with jobs of the market or of its owner. Those that are withheld, broken or under
+    /// maintenance are not in use.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn nodes_in_use(&self, pool: PoolId) -> u32 {
+        let missing = self.missing().filter(|what| what.pool == pool).map(|what| what.nodes);
+        self.in_use(pool, missing.sum())
+    }
+
+    /// The prices that follow load and are others now than what the pools ask. Nothing where none does;
+    /// else linear in pools and outages.
+    pub fn prices_by_load(&self) -> Vec<(PoolId, Price)> {
+        if !self.pools.follow_load() {
+            return Vec::new();
+        }
+        let mut missing = vec![0; self.free.len()];
+        self.missing().for_each(|what| missing[what.pool.index()] += what.nodes);
+        let all = self.pools.load_prices().map(|(id, pool, price)| {
+            (id, pool.price, price.at(self.in_use(id, missing[id.index()]), pool.nodes))
+        });
+        all.filter(|(_, before, now)| before != now).map(|(id, _, now)| (id, now)).collect()
+    }
+
+    /// Outages that have begun, of nodes that are not in use.
+    fn missing(&self) -> impl Iterator<Item = Outage> + '_ {
+        let begun = self.outages.values().filter(|it| it.has_begun).map(|it| it.what);
+        begun.filter(|what| what.cause != Cause::Local)
+    }
+
+    fn in_use(&self, pool: PoolId, missing: u32) -> u32 {
+        self.pools.pool(pool).nodes - self.free_in(pool) - missing
     }
 
     pub(super) fn rate(

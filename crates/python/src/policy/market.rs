@@ -6,7 +6,9 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tradewind_campaign::answer;
-use tradewind_model::{Attribute, Command, JobId, Market, Pool, PoolId, Pools, Series, Time};
+use tradewind_model::{
+    Attribute, Command, JobId, Market, Pool, PoolId, Pools, Price, Series, Time,
+};
 
 use super::answer::{Answer, Shares, as_shares};
 use super::job::{JobView, RunningView};
@@ -44,6 +46,12 @@ impl MarketView {
             let it = described(py, index, pool)?;
             if let Some(rate) = pools.rate(PoolId(index as u32)) {
                 it.set_item("prices", changing(py, rate)?)?;
+            }
+            if let Some(price) = pools.load_price(PoolId(index as u32)) {
+                let step =
+                    |(load, price): &(u32, Price)| (f64::from(*load) / 1e3, price.0 as f64 / 1e6);
+                let steps: Vec<_> = price.steps().iter().map(step).collect();
+                it.set_item("price_by_load", steps)?;
             }
             all.append(it)?;
         }

@@ -1,4 +1,4 @@
-//! Where prices change with time, no job is started that costs more than it may.
+//! Where prices change with time or load, no job is started that costs more than it may.
 
 use tradewind_model::{Demand, Event, Market, Money, Price, Share, Span};
 
@@ -33,7 +33,8 @@ impl Checker for WithinLimits {
         let by_site = self.lines.starts(event);
         let Event::Started { job, place } = event else { return Ok(()) };
         let Some(demand) = market.demand(*job).filter(|_| !by_site) else { return Ok(()) };
-        if market.pools().rates().is_none() {
+        let pools = market.pools();
+        if pools.rates().is_none() && !pools.follow_load() {
             return Ok(());
         }
         let costs: Vec<_> =

@@ -5,9 +5,11 @@ mod beliefs;
 mod capacity;
 mod cuts;
 mod head;
+mod held;
 mod lifecycle;
 mod limits;
 mod lines;
+mod load_price;
 mod memory;
 mod money;
 mod preemption;
@@ -65,6 +67,7 @@ pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
         Box::new(money::Conserved::default()),
         Box::new(preemption::Notices::default()),
         Box::new(trades::AtList::default()),
+        Box::new(load_price::ByLoad::default()),
     ];
     match promise {
         Promise::Nothing => {}
@@ -75,8 +78,8 @@ pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
     checkers
 }
 
-/// Every checker for a policy of the user's own: those of [`all`], and where prices change with time
-/// one that refuses starts above a job's budget or price cap.
+/// Every checker for a policy of the user's own: those of [`all`], and where prices change with time or
+/// load one that refuses starts above a job's budget or price cap.
 pub fn of_own(promise: Promise) -> Vec<Box<dyn Checker>> {
     let mut checkers = all(promise);
     checkers.push(Box::new(limits::WithinLimits::default()));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Event, JobId, Market, Share, Span, Time};
+use tradewind_model::{Event, JobId, Market, Price, Share, Span, Time};
 
 use super::cuts::Cuts;
 use super::steps::by_step;
@@ -13,8 +13,8 @@ use super::{Checker, Violation};
 #[derive(Debug)]
 struct Dues {
     since: Time,
-    /// The shares that it holds still.
-    shares: Vec<Share>,
+    /// The shares that it holds still, and what each cost per node and second at its start.
+    shares: Vec<(Share, Price)>,
     held: i128,
 }
 
@@ -28,9 +28,14 @@ pub(super) struct Conserved {
     earned: Vec<i128>,
 }
 
-/// What a share costs for so long: as agreed, or what each second costs, step by step of a price
-/// that changes with time.
-fn price(market: &Market, job: JobId, share: Share, (since, span): (Time, Span)) -> i128 {
+/// What a share costs for so long: as agreed, or as at its start, or what each second costs, step by
+/// step of a price that changes with time.
+fn price(
+    market: &Market,
+    job: JobId,
+    (share, at_start): (Share, Price),
+    (since, span): (Time, Span),
+) -> i128 {
     let agreed = market.trade(job).map(|trade| trade.price);
     let nodes = i128::from(share.nodes);
     let site = market.pools().pool(share.pool).site;
@@ -40,7 +45,7 @@ fn price(market: &Market, job: JobId, share: Share, (since, span): (Time, Span))
     };
     let reduced = |amount: i128| amount * (1_000 - discount) / 1_000;
     let Some(rate) = market.pools().rate(share.pool).filter(|_| agreed.is_none()) else {
-        let price = agreed.unwrap_or(market.pools().pool(share.pool).price).0;
+        let price = agreed.unwrap_or(at_start).0;
         return reduced(i128::from(price)) * nodes * i128::from(span.0);
     };
     let cost = |(price, seconds): (i64, i64)| i128::from(price) * i128::from(seconds);
@@ -49,8 +54,8 @@ fn price(market: &Market, job: JobId, share: Share, (since, span): (Time, Span))
 }
 
 impl Conserved {
-    fn settle(&mut self, market: &Market, job: JobId, share: Share, time: (Time, Span)) {
-        let site = market.pools().pool(share.pool).site.0 as usize;
+    fn settle(&mut self, market: &Market, job: JobId, share: (Share, Price), time: (Time, Span)) {
+        let site = market.pools().pool(share.0.pool).site.0 as usize;
         self.earned[site] += price(market, job, share, time);
     }
 
@@ -60,9 +65,10 @@ impl Conserved {
         match event {
             Event::Started { job, place } => {
                 let Some(demand) = market.demand(*job) else { return };
-                let shares: Vec<Share> = place.shares(demand.processors).collect();
-                let expected = |share: &Share| {
-                    let length = market.pools().pool(share.pool).length_of(demand);
+                let now = |share: Share| (share, market.pools().pool(share.pool).price);
+                let shares: Vec<_> = place.shares(demand.processors).map(now).collect();
+                let expected = |share: &(Share, Price)| {
+                    let length = market.pools().pool(share.0.pool).length_of(demand);
                     price(market, *job, *share, (market.now(), length))
                 };
                 let held = shares.iter().map(expected).sum();
@@ -71,7 +77,7 @@ impl Conserved {
             }
             Event::Released { job, pool } => {
                 if let Some(dues) = self.running.get_mut(job)
-                    && let Some(at) = dues.shares.iter().position(|share| share.pool == *pool)
+                    && let Some(at) = dues.shares.iter().position(|(share, _)| share.pool == *pool)
                 {
                     let (since, share) = (dues.since, dues.shares.remove(at));
                     self.settle(market, *job, share, (since, market.now() - since));

@@ -11,8 +11,8 @@ use super::{Checker, Violation};
 
 /// No job starts later than its reservation said, or gets a later promise than before. All
 /// promises lapse when a running job exceeds what was believed of it, when a job is interrupted
-/// (it takes its old place in the queue), when an outage is announced and when a site's own scheduler
-/// starts a job. So do those of all others when a preemptible job starts where owners are expected:
+/// (it takes its old place in the queue), when an outage is announced, when a price changes that follows
+/// load and when a site's own scheduler starts a job. So do those of all others when a preemptible job starts where owners are expected:
 /// reservations are then made again. A job in the queue of a site has no reservation of the policy. Nothing is promised about
 /// starts of moldable jobs.
 #[derive(Debug, Default)]
@@ -46,7 +46,9 @@ impl Checker for Kept {
             self.promised.clear();
         }
         match event {
-            Event::Announced { .. } | Event::Interrupted { .. } => self.promised.clear(),
+            Event::Announced { .. } | Event::Interrupted { .. } | Event::Priced { .. } => {
+                self.promised.clear();
+            }
             Event::Started { job, .. } => {
                 if self.beliefs.outlived(market) {
                     self.promised.clear();

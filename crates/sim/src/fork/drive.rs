@@ -213,8 +213,8 @@ impl World for Future {
         self.ahead.outage(now).map(|outage| outage.what)
     }
 
-    fn price(&mut self, now: Time) -> Option<(PoolId, Price)> {
-        self.ahead.price(now)
+    fn prices(&mut self, market: &Market) -> Vec<(PoolId, Price)> {
+        std::iter::from_fn(|| self.ahead.price(market.now())).collect()
     }
 
     fn job(&mut self, job: JobId, now: Time) -> Option<Demand> {

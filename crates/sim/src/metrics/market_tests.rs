@@ -70,7 +70,7 @@ fn case() -> (Workload, Run) {
     ];
     let struck = |job, pool, price| {
         let trade = Trade::at(PoolId(pool), Price(price), Time(0));
-        Struck { job, at: Time(0), trade: Arc::new(trade) }
+        Struck { job, at: Time(0), trade: Arc::new(trade), by_load: None }
     };
     let run = Run {
         submitted: vec![],

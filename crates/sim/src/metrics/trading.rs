@@ -1,6 +1,6 @@
 //! What trades brought to users and owners.
 
-use tradewind_model::{Price, TimeMode, Trade};
+use tradewind_model::{Price, TimeMode};
 
 use super::entry::{Better, Entry, Unit, Value};
 use super::promises::Promise;
@@ -9,23 +9,29 @@ use super::{Counted, entry, quotient, stays};
 use crate::result::{Run, Struck};
 use crate::workload::Workload;
 
-/// What the owner's list says, per node and second, of a job with this index that agreed on the trade:
-/// the pool's price, or the mean of one that changes over the time that the job requested, from its
-/// expected start on.
+/// What the owner's list says, per node and second, of a job that agreed on the trade:
+/// the pool's price, of one that follows load that of the trade's moment, or the mean of one that
+/// changes with time over the time that the job requested, from its expected start on.
 ///
 /// # Panics
 /// If the workload lacks the job or the pool.
-pub fn list_price(workload: &Workload, job: usize, trade: &Trade) -> Price {
-    let job = &workload.jobs[job];
+pub fn list_price(workload: &Workload, struck: &Struck) -> Price {
+    if let Some(price) = struck.by_load {
+        return price;
+    }
+    let (job, trade) = (&workload.jobs[struck.job], &struck.trade);
     let mode = job.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times);
     let length = workload.pools.pool(trade.pool).length_in(mode, job.requested);
     workload.pools.mean_price(trade.pool, trade.expected, length)
 }
 
-/// What the stay costs by the owner's list, in micro-credits.
-fn at_list_prices(workload: &Workload, stay: Stay) -> i128 {
+/// What the stay after the trade costs by the owner's list, in micro-credits.
+fn at_list_prices(workload: &Workload, stay: Stay, struck: &Struck) -> i128 {
     match workload.pools.rate(stay.pool) {
-        None => i128::from(workload.pools.pool(stay.pool).price.0) * stay.work(),
+        None => {
+            let price = struck.by_load.unwrap_or(workload.pools.pool(stay.pool).price);
+            i128::from(price.0) * stay.work()
+        }
         Some(rate) => rate.integral(stay.start, stay.end) * i128::from(stay.nodes),
     }
 }
@@ -59,10 +65,10 @@ impl Trading {
         let worth = promises.iter().any(|promise| promise.terms.value.is_some());
         sums.exists = worth || !run.trades.is_empty();
         let counts = |struck: &&Struck| counted.has(workload.jobs[struck.job].submit);
-        for Struck { job, trade, .. } in run.trades.iter().filter(counts) {
+        for struck in run.trades.iter().filter(counts) {
             sums.trades += 1;
-            sums.prices += i128::from(trade.price.0);
-            sums.list_prices += i128::from(list_price(workload, *job, trade).0);
+            sums.prices += i128::from(struck.trade.price.0);
+            sums.list_prices += i128::from(list_price(workload, struck).0);
         }
         let premiums = sums.settled(workload, run, counted);
         for promise in promises.iter().filter(|promise| counted.has(promise.at)) {
@@ -73,19 +79,21 @@ impl Trading {
 
     /// By job: what it paid above list prices in its last run. Empty without trades.
     fn settled(&mut self, workload: &Workload, run: &Run, counted: Counted) -> Vec<i128> {
-        let mut last: Vec<Option<&Trade>> = vec![None; run.jobs.len()];
+        let mut last: Vec<Option<&Struck>> = vec![None; run.jobs.len()];
         let mut premiums = Vec::new();
         if self.trades > 0 {
             premiums.resize(run.jobs.len(), 0);
-            run.trades.iter().for_each(|struck| last[struck.job] = Some(&struck.trade));
+            run.trades.iter().for_each(|struck| last[struck.job] = Some(struck));
         }
         for (job, premium) in premiums.iter_mut().enumerate() {
-            let Some(trade) = last[job].filter(|_| counted.has(workload.jobs[job].submit)) else {
+            let Some(struck) = last[job].filter(|_| counted.has(workload.jobs[job].submit)) else {
                 continue;
             };
-            for stay in stays::of_job(workload, run, job).filter(|stay| stay.pool == trade.pool) {
-                let paid = i128::from(trade.price.0) * stay.work();
-                let at_list = at_list_prices(workload, stay);
+            for stay in
+                stays::of_job(workload, run, job).filter(|stay| stay.pool == struck.trade.pool)
+            {
+                let paid = i128::from(struck.trade.price.0) * stay.work();
+                let at_list = at_list_prices(workload, stay, struck);
                 self.paid += paid;
                 self.paid_at_list += at_list;
                 *premium += paid - at_list;

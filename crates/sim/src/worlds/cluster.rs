@@ -35,6 +35,9 @@ pub(super) struct Cluster {
     ends: BinaryHeap<Reverse<(Time, u32, JobId)>>,
     submitted: u32,
     started: u32,
+    /// Nodes in use, and as it was when the pass began.
+    used: u32,
+    used_before: u32,
     ran: Vec<Ran>,
     /// Jobs that started in this second.
     begun: Vec<JobId>,
@@ -52,6 +55,8 @@ impl Cluster {
             ends: BinaryHeap::new(),
             submitted: 0,
             started: 0,
+            used: 0,
+            used_before: 0,
             ran: vec![Ran::nothing(from); workload.jobs.len()],
             begun: Vec::new(),
             income: 0,
@@ -106,17 +111,18 @@ impl Cluster {
                 self.end(job);
                 Some(Change::Ended(job))
             }
-            _ => self.submit(),
+            _ => {
+                self.used_before = self.used;
+                self.submit()
+            }
         }
     }
 
     fn end(&mut self, job: JobId) {
         let logged = self.feed.job(&self.workload.jobs, job);
         self.estimator.ended(job, logged, self.now);
-        let ran = &mut self.ran[job.index()];
-        let share = Share { pool: PoolId(0), nodes: logged.processors };
-        ran.cost = self.workload.pools.cost(share, ran.start, ran.end - ran.start);
-        self.income += i128::from(ran.cost.0);
+        self.used -= logged.processors;
+        self.income += i128::from(self.ran[job.index()].cost.0);
         self.feed.over(&self.workload.jobs, job, self.now);
     }
 
@@ -131,9 +137,15 @@ impl Cluster {
 
     /// The job starts now.
     pub(super) fn start(&mut self, job: JobId) {
-        let length = self.feed.job(&self.workload.jobs, job).length_in(self.pool());
+        let logged = self.feed.job(&self.workload.jobs, job);
+        let (length, nodes) = (logged.length_in(self.pool()), logged.processors);
+        let cost = match self.workload.pools.load_price(PoolId(0)) {
+            None => self.workload.pools.cost(Share { pool: PoolId(0), nodes }, self.now, length),
+            Some(price) => price.at(self.used_before, self.pool().nodes).of(nodes, length),
+        };
+        self.used += nodes;
         let ran = &mut self.ran[job.index()];
-        (ran.start, ran.end) = (self.now, self.now + length);
+        (ran.start, ran.end, ran.cost) = (self.now, self.now + length, cost);
         self.ends.push(Reverse((ran.end, self.started, job)));
         self.started += 1;
         self.begun.push(job);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Command, Event, JobId, Market, Performance, Place, Pool, PoolId, Pools, Price, Rates, Series,
-    Site, SiteId, Span, Terms, Time,
+    Command, Event, JobId, LoadPrice, Market, Performance, Place, Pool, PoolId, Pools, Price,
+    Rates, Series, Site, SiteId, Span, Terms, Time,
 };
 use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
 use tradewind_sched::policy::gridfill::{GridFill, GridFillSettings};
@@ -60,11 +60,11 @@ fn rich() -> impl Strategy<Value = Arc<Workload>> {
     let link = |it: (usize, Option<i64>)| (it.0, it.1.map(Span));
     let links =
         prop::collection::vec((1_usize..60, prop::option::of(0_i64..50)).prop_map(link), 0..9);
-    let pool = (prop::sample::select(vec![500_u32, 1_000, 1_700]), any::<bool>());
+    let pool = (prop::sample::select(vec![500_u32, 1_000, 1_700]), 0..3_u8);
     (drawn(), pool, any::<bool>(), links).prop_map(
-        |(jobs, (performance, by_hour), extend, links)| {
+        |(jobs, (performance, changes), extend, links)| {
             let overrun = if extend { Overrun::Extend } else { Overrun::Kill };
-            let workload = on(cluster(performance, by_hour), overrun, jobs);
+            let workload = on(cluster(performance, changes), overrun, jobs);
             let links = links.into_iter().map(|(job, think)| Link { job, after: job / 2, think });
             let known = links.filter(|link| link.job < workload.jobs.len());
             let links =
@@ -75,16 +75,19 @@ fn rich() -> impl Strategy<Value = Arc<Workload>> {
     )
 }
 
-/// Eight nodes at 7 micro-credits per second, or at 5 and 9 in turns of 100 s.
-fn cluster(performance: u32, changes: bool) -> Pools {
+/// Eight nodes at 7 micro-credits per second (0), at 5 and 9 in turns of 100 s (1), or at 5, and 9 from
+/// three nodes in use on (2).
+fn cluster(performance: u32, changes: u8) -> Pools {
     let mut pool = Pools::cluster(8).as_slice()[0].clone();
     (pool.performance, pool.price) =
         (Performance::from_thousandths(performance).unwrap(), Price(7));
     let pools = Pools::new(vec![Site { name: "site".to_owned() }], vec![pool]).unwrap();
     let series = Series::new(&[(Time(0), 5), (Time(100), 9)]).unwrap().repeated(Span(200)).unwrap();
+    let rising = LoadPrice::new(vec![(0, Price(5)), (375, Price(9))]).ok();
     match changes {
-        true => pools.with_rates(Rates::new(vec![Some(Arc::new(series))])),
-        false => pools,
+        0 => pools,
+        1 => pools.with_rates(Rates::new(vec![Some(Arc::new(series))])),
+        _ => pools.with_load_prices(vec![rising]),
     }
 }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Money, Pools, Price, Rates, Reason, Series, Span, Terms, Time, TimeMode,
+    Admission, LoadPrice, Money, Pools, Price, Rates, Reason, Series, Span, Terms, Time, TimeMode,
 };
 use tradewind_sched::policy::dispatch::{
-    Clearing, Dispatch, DispatchRule, DispatchSettings, Dynamics, Fraction, Prices, Slots, Ties,
-    Valuation, Wait,
+    Clearing, Dispatch, DispatchRule, DispatchSettings, Dynamics, Fraction, Gate, Prices, Slots,
+    Ties, Valuation, Wait,
 };
 use tradewind_sim::workload::{LogJob, Overrun};
 use tradewind_sim::{Estimate, ReplaySettings, Run, Semantics, Struck};
@@ -268,6 +268,33 @@ fn a_job_that_missed_the_last_hour_that_it_could_pay_is_refused() {
     assert_eq!((run.jobs[1].refused.as_deref(), run.jobs[1].end), (Some(&short), Time(60)));
 }
 
+/// Two nodes at 10, or 30 while one or both are in use.
+#[test]
+fn a_job_waits_for_the_load_that_it_can_pay() {
+    let price = LoadPrice::new(vec![(0, Price(10)), (500, Price(30))]).unwrap();
+    let pools = site(vec![queue(2, 1_000, 0)]);
+    let pools = Arc::new(Pools::clone(&pools).with_load_prices(vec![Some(price)]));
+    let fates = |rule, budget| {
+        let mut log = steady(3, 1, 100);
+        log[0].terms = Some(Arc::new(Terms { value: Some(Money(3_000)), ..Terms::NONE }));
+        log[1].terms = Some(Arc::new(Terms {
+            value: Some(Money(budget)),
+            budget: Some(Money(budget)),
+            ..Terms::NONE
+        }));
+        log.truncate(2);
+        let knobs = DispatchSettings { gate: Gate::Off, ..DispatchSettings::of(rule) };
+        let run = play(&pools, &log, knobs);
+        let fate = |at: usize| run.jobs[at].refused.is_none().then(|| run.jobs[at].cost.0);
+        (fate(0), fate(1), run.jobs[1].start.0)
+    };
+    for rule in [DispatchRule::Auction, DispatchRule::Fcfs] {
+        assert_eq!(fates(rule, 3_000), (Some(1_000), Some(3_000), 10), "{rule:?}");
+        assert_eq!(fates(rule, 2_999), (Some(1_000), Some(1_000), 100), "{rule:?}");
+        assert_eq!(fates(rule, 999), (Some(1_000), None, 1), "{rule:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -291,6 +318,30 @@ proptest! {
             Run { passes: 0, ..run }
         };
         prop_assert_eq!(of(&pools), of(&priced(&pools, &rates)));
+    }
+
+    /// Checkers look up the price of each trade. No job waits for ever.
+    #[test]
+    fn prices_may_follow_load(
+        pools in any_site(), prices in any_load_prices(), rates in any_rates(), log in any_log(),
+        outages in any_outages(), knobs in any_knobs(), settings in any_settings(),
+    ) {
+        let by_load = Arc::new(Pools::clone(&pools).with_load_prices(prices));
+        let run = replay(&workload(&by_load, &log, Overrun::Extend, outages.clone()), settings, &mut Dispatch::new(knobs));
+        for Struck { trade, by_load: list, .. } in &run.trades {
+            let follows = by_load.load_price(trade.pool);
+            prop_assert_eq!(list.is_some(), follows.is_some());
+            if let (Prices::List, Some(list)) = (knobs.prices, list) {
+                prop_assert_eq!(trade.reserve, *list);
+            }
+        }
+        // Some follow the hours instead.
+        let rates = priced(&pools, &rates);
+        let prices = by_load.iter().map(|(id, _)| {
+            by_load.load_price(id).filter(|_| rates.rate(id).is_none()).cloned()
+        });
+        let both = Arc::new(Pools::clone(&rates).with_load_prices(prices.collect()));
+        replay(&workload(&both, &log, Overrun::Extend, outages), settings, &mut Dispatch::new(knobs));
     }
 
     /// The integral over the expected time, second by second, over its length, rounded up.

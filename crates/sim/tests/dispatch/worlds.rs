@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Money, Outage, Performance, Pool, PoolId, Pools, Price, Rates,
-    Ratio, Series, Site, SiteId, Span, Terms, Time, Times,
+    Admission, Attributes, Cause, LoadPrice, Money, Outage, Performance, Pool, PoolId, Pools,
+    Price, Rates, Ratio, Series, Site, SiteId, Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::dispatch::{
@@ -59,6 +59,21 @@ pub(crate) fn any_site() -> impl Strategy<Value = Arc<Pools>> {
         let factors = factors.into_iter().filter_map(Ratio::from_thousandths).collect();
         Arc::new(Pools::clone(&site(queues)).with_ask_factors(factors))
     })
+}
+
+/// Prices of such queues that rise with their load.
+pub(crate) fn any_load_prices() -> impl Strategy<Value = Vec<Option<LoadPrice>>> {
+    let steps = prop::collection::btree_map(1u32..=1_000, 0i64..5, 0..3);
+    let one = (0i64..4, steps).prop_map(|(idle, steps)| {
+        let mut price = idle;
+        let step = |(load, dearer): (u32, i64)| {
+            price += dearer;
+            (load, Price(price))
+        };
+        let steps = std::iter::once((0, Price(idle))).chain(steps.into_iter().map(step));
+        LoadPrice::new(steps.collect()).unwrap()
+    });
+    prop::collection::vec(prop::option::weighted(0.7, one), 5)
 }
 
 /// Prices of such queues over time, some of which change.

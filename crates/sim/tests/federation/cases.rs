@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Attribute, Money, Place, Pool, PoolId, Pools, Price, Rates, Reason, Series, SiteId, Span,
-    Terms, Time,
+    Attribute, LoadPrice, Money, Place, Pool, PoolId, Pools, Price, Rates, Reason, Series, SiteId,
+    Span, Terms, Time,
 };
 use tradewind_sched::negotiation::{self, Choose, Kind};
 use tradewind_sched::policy::backfill::Depth;
@@ -167,6 +167,28 @@ fn where_prices_change_a_cap_holds_for_the_highest_and_a_volunteer_asks_the_mean
     assert_eq!(late.jobs[0].start, Time(32));
     assert_eq!(late.trades[0].trade.price, Price(5), "between 4 and 5, rounded up");
     assert_eq!(late.jobs[0].cost, Money(5 * 2 * 50), "as agreed");
+}
+
+/// Home costs 3 while it is idle and 9 from half of its nodes on, the other site 4 and 5.
+#[test]
+fn where_prices_follow_load_a_cap_holds_for_a_full_site() {
+    let steps = |idle, full| LoadPrice::new(vec![(0, Price(idle)), (500, Price(full))]).ok();
+    let two = pools(&[(4, 1_000, 0), (4, 1_000, 0)]);
+    let two = Arc::new(Pools::clone(&two).with_load_prices(vec![steps(3, 9), steps(4, 5)]));
+    let run = |max_price: i64| {
+        let mut workload = workload(&two, &[(0, 0, 50, 2, 50), (0, 10, 50, 1, 50)]);
+        for (job, max_price) in workload.jobs.iter_mut().zip([None, Some(Price(max_price))]) {
+            let terms = Terms { max_price, home: Some(SiteId(0)), ..Terms::NONE };
+            job.terms = Some(Arc::new(terms));
+        }
+        live(&workload, NetworkSettings::default(), EASY).unwrap().0
+    };
+    let at_home = run(9);
+    assert_eq!([at_home.jobs[0].cost, at_home.jobs[1].cost], [Money(2 * 50 * 3), Money(50 * 9)]);
+    let away = run(8);
+    assert_eq!(away.jobs[1].place, Place::Pool(PoolId(1)), "home may cost 9");
+    assert_eq!((away.jobs[1].cost, away.trades[0].by_load), (Money(50 * 4), Some(Price(4))));
+    assert!(run(4).jobs[1].refused.is_some(), "either may cost more");
 }
 
 #[test]

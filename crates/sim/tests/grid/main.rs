@@ -9,6 +9,7 @@ mod fill;
 mod fly;
 mod forks;
 mod live;
+mod loaded;
 mod naive;
 mod priced;
 mod retraces;

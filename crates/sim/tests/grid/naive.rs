@@ -1,6 +1,6 @@
 //! Backfilling on several pools, second by second with flat arrays.
 
-use tradewind_model::{Demand, PoolId, Share, Span, Time, TimeMode, Times};
+use tradewind_model::{Demand, LoadPrice, Pool, PoolId, Price, Share, Span, Time, TimeMode, Times};
 use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::gridfill::{Depth, GridFillSettings, Order, Spread};
 use tradewind_sim::workload::Workload;
@@ -42,6 +42,10 @@ struct Naive<'a> {
     queue: Vec<Waits>,
     running: Vec<Runs>,
     fates: Vec<Option<Fate>>,
+    /// By pool whose price follows its load: the price of now.
+    asked: Vec<Option<i64>>,
+    /// Jobs that could not pay now if all nodes were free.
+    dear: Vec<usize>,
 }
 
 /// How long so much of a job takes in a pool: as long by the clock, or by the pool's performance.
@@ -62,7 +66,33 @@ pub(crate) fn price_at(workload: &Workload, pool: PoolId, second: i64) -> i64 {
     changing.map_or(workload.pools.pool(pool).price.0, |rate| rate.at(Time(second)))
 }
 
+/// What a node asks while so many of its pool are in use.
+pub(crate) fn price_under(price: &LoadPrice, used: u32, nodes: u32) -> i64 {
+    let reached = |(from, _): &&(u32, Price)| used * 1_000 >= from * nodes;
+    price.steps().iter().rfind(reached).unwrap().1.0
+}
+
 impl Naive<'_> {
+    /// The price of now where it follows load, else that of the second.
+    fn price_at(&self, pool: PoolId, second: i64) -> i64 {
+        self.asked[pool.index()].unwrap_or_else(|| price_at(self.workload, pool, second))
+    }
+
+    /// Prices follow what runs; whether any changed.
+    fn reprice(&mut self, used: impl Fn(&Self, PoolId) -> u32) -> bool {
+        let pools = &self.workload.pools;
+        let asks = |(id, pool): (PoolId, &Pool)| {
+            Some(price_under(pools.load_price(id)?, used(self, id), pool.nodes))
+        };
+        let asked: Vec<_> = pools.iter().map(asks).collect();
+        std::mem::replace(&mut self.asked, asked.clone()) != asked
+    }
+
+    fn used(&self, pool: PoolId) -> u32 {
+        let pieces = self.running.iter().flat_map(|runs| &runs.pieces);
+        pieces.filter(|it| it.share.pool == pool).map(|it| it.share.nodes).sum()
+    }
+
     fn length(&self, job: usize, pool: PoolId) -> i64 {
         takes(self.workload, job, pool, self.workload.jobs[job].requested).0
     }
@@ -115,6 +145,27 @@ impl Naive<'_> {
         free
     }
 
+    /// Whether the job could pay if all nodes were free now, in time or not.
+    fn pays(&self, now: i64, job: usize) -> bool {
+        let it = &self.workload.jobs[job];
+        let budget = it.terms.as_ref().and_then(|t| t.budget).map_or(i64::MAX, |it| it.0);
+        let cap = it.terms.as_ref().and_then(|t| t.max_price).map_or(i64::MAX, |it| it.0);
+        let nodes = |site: Option<u32>| {
+            let suits = |id: PoolId, pool: &Pool| {
+                let here = site.is_none_or(|site| site == pool.site.0);
+                here && pool.suits(&self.demand(job)) && self.price_at(id, now) <= cap
+            };
+            let cost = |id| self.price_at(id, now) * self.length(job, id);
+            let pools = self.workload.pools.iter().filter(|(id, pool)| suits(*id, pool));
+            let costs = pools.flat_map(|(id, pool)| vec![cost(id); pool.nodes as usize]);
+            let mut costs: Vec<i64> = costs.collect();
+            costs.sort_unstable();
+            costs.get(..it.processors as usize).map(|costs| costs.iter().sum::<i64>())
+        };
+        let changes = self.workload.pools.rates().is_some();
+        changes || self.sites().into_iter().filter_map(nodes).any(|cost| cost <= budget)
+    }
+
     /// The cheapest nodes at `start`, with so many free in each pool.
     fn choose(
         &self,
@@ -130,11 +181,11 @@ impl Naive<'_> {
             let length = self.length(job, id);
             let late = terms.and_then(|t| t.deadline).is_some_and(|at| start + length > at.0);
             let suits = pool.suits(&self.demand(job));
-            let capped = terms.and_then(|t| t.max_price).is_none_or(|max| {
-                (start..start + length).all(|at| price_at(self.workload, id, at) <= max.0)
-            });
+            let capped = terms
+                .and_then(|t| t.max_price)
+                .is_none_or(|max| (start..start + length).all(|at| self.price_at(id, at) <= max.0));
             if suits && capped && !late && site.is_none_or(|site| site == pool.site.0) {
-                let cost = (start..start + length).map(|at| price_at(self.workload, id, at)).sum();
+                let cost = (start..start + length).map(|at| self.price_at(id, at)).sum();
                 for _ in 0..usable[id.index()] {
                     nodes.push((cost, length, id.0));
                 }
@@ -173,7 +224,16 @@ impl Naive<'_> {
         earliest.map_or(now, |at| at.0.max(now))
     }
 
-    fn possible(&self, now: i64, job: usize) -> bool {
+    /// Whether the job could run on idle pools.
+    fn possible(&mut self, now: i64, job: usize) -> bool {
+        let asked = self.asked.clone();
+        self.reprice(|_, _| 0);
+        let possible = self.possible_at_these(now, job);
+        self.asked = asked;
+        possible
+    }
+
+    fn possible_at_these(&self, now: i64, job: usize) -> bool {
         let all: Vec<i64> =
             self.workload.pools.as_slice().iter().map(|p| i64::from(p.nodes)).collect();
         let from = self.from(now, job);
@@ -209,15 +269,23 @@ impl Naive<'_> {
         let left = |waits: &&Waits| !looked.contains(&waits.job);
         let first = self.queue.iter().position(|waits| left(&waits))?;
         match (self.knobs.candidates, self.knobs.depth) {
-            (Some(order), Depth::First(depth @ 1..)) if first >= depth as usize => {
+            (Some(order), Depth::First(depth @ 1..)) if self.before(first) >= depth as usize => {
                 Some(self.queue.iter().filter(left).min_by_key(|it| self.key_by(order, it))?.job)
             }
             _ => Some(self.queue[first].job),
         }
     }
 
+    /// How many are before this one in the queue; those that wait for a lower load stand in no job's
+    /// way.
+    fn before(&self, place: usize) -> usize {
+        self.queue[..place].iter().filter(|waits| !self.dear.contains(&waits.job)).count()
+    }
+
     fn walk(&mut self, now: i64, only: Option<usize>) {
         let mut looked = Vec::new();
+        let dear = self.queue.iter().map(|it| it.job);
+        self.dear = dear.filter(|job| !self.pays(now, *job)).collect();
         while let Some(job) = self.next_to_look_at(&looked) {
             looked.push(job);
             if only.is_some_and(|only| only != job) {
@@ -229,13 +297,17 @@ impl Naive<'_> {
                 self.fates[job] = Some(Fate::Refused);
                 continue;
             }
-            if self.knobs.depth == Depth::First(0) && place > 0 {
+            if self.dear.contains(&job) {
+                self.queue[place].reserved.clear();
+                continue;
+            }
+            if self.knobs.depth == Depth::First(0) && self.before(place) > 0 {
                 continue;
             }
             let found = self.earliest(now, job);
             let starts = found.as_ref().is_some_and(|pieces| pieces[0].start == now);
             let covered = match self.knobs.depth {
-                Depth::First(depth) => place < depth as usize,
+                Depth::First(depth) => self.before(place) < depth as usize,
                 Depth::All => true,
             };
             if starts {
@@ -307,7 +379,8 @@ impl Naive<'_> {
         new.extend(later.iter().filter(|(at, _)| *at <= now).map(|(_, job)| *job));
         later.retain(|(at, _)| *at > now);
         let due = self.queue.iter().any(|w| w.reserved.first().is_some_and(|p| p.start <= now));
-        let expired = self.queue.iter().any(|w| !self.possible(now, w.job));
+        let waiting: Vec<usize> = self.queue.iter().map(|waits| waits.job).collect();
+        let expired = waiting.into_iter().any(|job| !self.possible(now, job));
         let all = self.knobs.depth == Depth::All;
         if !ended && *next == before && new.is_empty() && !due && !expired {
             if self.priced() && !all {
@@ -315,6 +388,7 @@ impl Naive<'_> {
             }
             return false;
         }
+        let repriced = self.reprice(Naive::used);
         let upset = self.outlived(now);
         if !all || upset {
             self.queue.iter_mut().for_each(|waits| waits.reserved.clear());
@@ -323,7 +397,7 @@ impl Naive<'_> {
         let mut queue = std::mem::take(&mut self.queue);
         queue.sort_by_key(|waits| self.key(waits));
         self.queue = queue;
-        match all && !ended && !due && !expired && !upset {
+        match all && !ended && !due && !expired && !upset && !repriced {
             true => {
                 new.sort_unstable();
                 new.into_iter().for_each(|job| self.walk(now, Some(job)));
@@ -337,7 +411,10 @@ impl Naive<'_> {
 /// What happens to each job. Jobs are expected to run for what they request.
 pub(crate) fn fates(workload: &Workload, knobs: GridFillSettings) -> Vec<Fate> {
     let fates = vec![None; workload.jobs.len()];
-    let mut naive = Naive { workload, knobs, queue: vec![], running: vec![], fates };
+    let asked = vec![None; workload.pools.as_slice().len()];
+    let (queue, running, dear) = (vec![], vec![], vec![]);
+    let mut naive = Naive { workload, knobs, queue, running, fates, asked, dear };
+    naive.reprice(|_, _| 0);
     let (mut now, mut next, mut later) = (0, 0, Vec::new());
     while naive.fates.iter().any(Option::is_none) {
         while naive.round(now, &mut next, &mut later) {}

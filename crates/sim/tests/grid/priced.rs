@@ -250,3 +250,43 @@ fn a_job_that_prices_do_not_keep_waiting_is_refused() {
     };
     assert_eq!((refused(&pools), refused(&changing)), (true, true));
 }
+
+/// A cycle that sees no window of a job but those at its very end does not refuse it: its earliest start
+/// is beyond what the cycle looks at.
+#[test]
+fn a_cycle_before_its_time_refuses_no_job() {
+    let slow = tradewind_model::Pool { times: tradewind_model::Times::Wall, ..pool(0, 1, 500, 0) };
+    let pools = grid(vec![pool(0, 2, 1_000, 3), slow]);
+    let job = |number, submit, processors, asked, earliest: Option<i64>| LogJob {
+        number,
+        submit: Some(Time(submit)),
+        run: Some(Span(0)),
+        processors: Some(processors),
+        requested: Some(Span(asked)),
+        user: 0,
+        terms: earliest.map(|at| Arc::new(Terms { earliest_start: Some(Time(at)), ..Terms::NONE })),
+    };
+    let cycles = CycleSettings {
+        stretch: Stretch::Own,
+        period: Span(2),
+        horizon: Some(Span(8)),
+        batch: 1,
+        vo: VoPolicy {
+            objective: Objective::MaxIncome,
+            budget_limit: Limit::At(Money::credits(27)),
+            ..VoPolicy::default()
+        },
+        cyclic: tradewind_sched::policy::cyclic::Cyclic {
+            search: SearchBy::All(Algorithm::Best(Criterion::Start)),
+            max_alternatives: Some(1),
+            variant: Variant::Exact,
+            ..CycleSettings::css().cyclic
+        },
+        ..CycleSettings::css()
+    };
+    // A cycle at 26 for the third job sees 43 + 9, on the two fast nodes, and no window with the slow one.
+    let log = [job(0, 0, 2, 9, Some(43)), job(1, 0, 1, 1, None), job(2, 23, 1, 1, None)];
+    let workload = workload(&pools, &log, Overrun::Kill);
+    let run = replay(&workload, ReplaySettings::default(), &mut Cycles::new(cycles));
+    assert_eq!(starts(&run), [Some(43), Some(0), Some(24)]);
+}

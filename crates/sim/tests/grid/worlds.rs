@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Attributes, Cause, Criterion, Money, Outage, Performance, Pool, PoolId, Pools, Price, Rates,
-    Series, Site, SiteId, Span, Terms, Time, TimeMode, Times,
+    Attributes, Cause, Criterion, LoadPrice, Money, Outage, Performance, Pool, PoolId, Pools,
+    Price, Rates, Series, Site, SiteId, Span, Terms, Time, TimeMode, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
@@ -53,6 +53,32 @@ pub(crate) fn any_priced_grid() -> impl Strategy<Value = Arc<Pools>> {
     let rate = (any_rate(), 0u32..3).prop_map(|(rate, has)| (has > 0).then_some(Arc::new(rate)));
     (any_grid(), prop::collection::vec(rate, 5))
         .prop_map(|(pools, rates)| Arc::new(pools.as_ref().clone().with_rates(Rates::new(rates))))
+}
+
+/// The prices of some pools rise with their load.
+pub(crate) fn any_loaded_grid(
+    pools: impl Strategy<Value = Arc<Pools>>,
+) -> impl Strategy<Value = Arc<Pools>> {
+    let steps = prop::collection::vec((1u32..500, 0i64..3_000_000), 1..4);
+    let price = (0i64..2_000_000, steps).prop_map(|(idle, steps)| {
+        let (mut load, mut price) = (0, idle);
+        let step = |(more, dearer): (u32, i64)| {
+            (load, price) = (load + more, price + dearer);
+            (load, Price(price))
+        };
+        let steps = std::iter::once((0, Price(idle))).chain(steps.into_iter().map(step));
+        LoadPrice::new(steps.take_while(|(load, _)| *load <= 1_000).collect()).unwrap()
+    });
+    (pools, prop::collection::vec(prop::option::weighted(0.7, price), 5)).prop_map(
+        |(pools, mut prices)| {
+            for (id, _) in pools.iter() {
+                if pools.rate(id).is_some() {
+                    prices[id.index()] = None;
+                }
+            }
+            Arc::new(pools.as_ref().clone().with_load_prices(prices))
+        },
+    )
 }
 
 fn any_rate() -> impl Strategy<Value = Series> {

@@ -11,7 +11,7 @@ use tradewind_daemon::engine::{EngineStopped, Handle};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Input, Live, Withheld};
 use tradewind_io::settings::{Pool, Settings};
-use tradewind_model::{Cause, Market, PoolId, Power, Price, Series, Span, Time};
+use tradewind_model::{PoolId, Power, Price, Series, Span, Time};
 
 use crate::background::Background;
 use crate::feeds;
@@ -245,22 +245,12 @@ fn now() -> Time {
 fn loads(live: &Live) -> BTreeMap<PoolId, u32> {
     let market = &live.state().market;
     let pools = market.pools().iter();
-    pools.map(|(id, pool)| (id, thousandths(used(market, id), pool.nodes))).collect()
-}
-
-/// Nodes with jobs of the market or of the owner: those that are withheld or broken do not count.
-fn used(market: &Market, pool: PoolId) -> u32 {
-    let ours: u32 = market.running().map(|job| job.nodes_in(pool)).sum();
-    let owners = market.outages().filter(|(id, what)| {
-        let begun = market.closure_state(*id).is_some_and(|(_, begun)| begun);
-        begun && what.pool == pool && what.cause == Cause::Local
-    });
-    ours + owners.map(|(_, what)| what.nodes).sum::<u32>()
+    pools.map(|(id, pool)| (id, thousandths(market.nodes_in_use(id), pool.nodes))).collect()
 }
 
 fn load_of_all(live: &Live) -> u32 {
     let market = &live.state().market;
-    let used = market.pools().iter().map(|(id, _)| used(market, id)).sum();
+    let used = market.pools().iter().map(|(id, _)| market.nodes_in_use(id)).sum();
     thousandths(used, market.processors())
 }
 

@@ -46,7 +46,7 @@ mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Command, Event, JobId, Market, Pool, Span, Time};
+use tradewind_model::{Command, Event, JobId, Market, Pool, Pools, Reason, Span, Time};
 
 use super::Policy;
 use super::inbox::Comes;
@@ -82,6 +82,8 @@ pub struct Dispatch {
     changed: bool,
     /// What queues want; `None` until the first call.
     board: Option<Board>,
+    /// Where prices follow load: the pools while nothing is in use.
+    idle: Option<Pools>,
     /// The loads in asks, if they may be old.
     published: Published,
     /// At the meta-scheduler, in the order of submission.
@@ -90,6 +92,8 @@ pub struct Dispatch {
     later: BTreeSet<(Time, JobId)>,
     /// Jobs that can pay no queue now, and since when they wait.
     dear: BTreeMap<JobId, Time>,
+    /// Jobs that can pay no queue at any price to come, and why.
+    unpaid: Vec<(JobId, Reason)>,
     /// Running jobs that this policy did not start.
     foreign: BTreeSet<JobId>,
     /// Whether the first call is yet to come, and goes on from another policy.
@@ -107,10 +111,12 @@ impl Dispatch {
             news: Vec::new(),
             changed: false,
             board: None,
+            idle: None,
             published: Published::default(),
             waiting: Vec::new(),
             later: BTreeSet::new(),
             dear: BTreeMap::new(),
+            unpaid: Vec::new(),
             foreign: BTreeSet::new(),
             resumed: false,
         }
@@ -262,7 +268,7 @@ impl Dispatch {
         if self.waiting.is_empty() {
             self.clock.rest();
         } else if idle {
-            let pools = market.pools();
+            let pools = self.idle.as_ref().unwrap_or(market.pools());
             let to_come = ToCome { pools, settings: &self.settings, cycles: self.clock.from(now) };
             let next = self.waiting.iter_mut().map(|waiting| waiting.next_chance(&to_come)).min();
             self.clock.rest();
@@ -279,7 +285,7 @@ impl Dispatch {
 
     /// What queues will want in this cycle, or the next one if none begins now, and later.
     fn to_come<'a>(&'a self, market: &'a Market) -> ToCome<'a> {
-        let (pools, settings) = (market.pools(), &self.settings);
+        let (pools, settings) = (self.idle.as_ref().unwrap_or(market.pools()), &self.settings);
         ToCome { pools, settings, cycles: self.clock.from(market.now()) }
     }
 
@@ -288,7 +294,11 @@ impl Dispatch {
         let now = market.now();
         let changing = market.pools().has_final_rates();
         let cycles = CycleStarts { first: now, ..self.clock.from(now) };
-        let to_come = ToCome { pools: market.pools(), settings: &self.settings, cycles };
+        let to_come = ToCome {
+            cycles,
+            pools: self.idle.as_ref().unwrap_or(market.pools()),
+            settings: &self.settings,
+        };
         self.waiting.retain_mut(|waiting| {
             let demand = market.demand(waiting.job).filter(|_| changing);
             let late = waiting.hopeless(now);
@@ -406,6 +416,7 @@ impl Policy for Dispatch {
             self.looks = vec![Time::INFINITY; self.queues.len()];
             let DispatchSettings { cycle, .. } = self.settings;
             self.board = Some(Board::new(market.pools(), self.settings.dynamics(), cycle));
+            self.idle = market.pools().idle();
         }
         for event in events {
             self.follow(market, event, commands);

@@ -78,16 +78,17 @@ impl Dispatch {
             let Some(demand) = market.demand(job) else { continue };
             match UnassignedJob::new(&self.to_come(market), (job, demand), since) {
                 Ok(waiting) => self.take_in(waiting),
-                Err(_) => drop(self.dear.insert(job, since)),
+                Err(_) if self.may_hope(market, demand) => drop(self.dear.insert(job, since)),
+                Err(reason) => self.unpaid.push((job, reason)),
             }
         }
         self.changed = true;
     }
 
     /// Whether some queue would take the job at another price. Prices that change with time are known
-    /// for all times to come, unless their owners may set others.
+    /// for all times to come, unless their owners may set others; so are those that follow load.
     pub(super) fn may_hope(&self, market: &Market, demand: &Demand) -> bool {
-        if market.pools().has_final_rates() {
+        if market.pools().has_final_rates() || self.idle.is_some() {
             return false;
         }
         let (any, needed) = (inbox::without_limits(demand), demand.processors);
@@ -106,9 +107,11 @@ impl Dispatch {
         self.dear.keys().filter_map(|job| self.end_of_hope(market, *job)).min()
     }
 
-    /// Refuses jobs that can pay no queue before their deadline.
+    /// Refuses jobs that can pay no queue, or none before their deadline.
     pub(super) fn give_up(&mut self, market: &Market, commands: &mut Vec<Command>) {
         let now = market.now();
+        let unpaid = self.unpaid.drain(..);
+        commands.extend(unpaid.map(|(job, reason)| Command::Refuse { job, reason }));
         let over = |job: &JobId| self.end_of_hope(market, *job).filter(|end| *end <= now);
         let over: Vec<(JobId, Time)> =
             self.dear.keys().filter_map(|job| Some((*job, over(job)?))).collect();

@@ -149,7 +149,8 @@ impl<'a> Round<'a> {
     /// Whether the job can pay what the queue wants of it. Where that never changes, it was known
     /// from the beginning.
     fn affords(&self, waiting: &UnassignedJob, at: usize, length: Span) -> bool {
-        let stands = self.settings.prices == Prices::List && !self.board.changes_with_time();
+        let moves = self.board.changes_with_time() || self.market.pools().follow_load();
+        let stands = self.settings.prices == Prices::List && !moves;
         stands || waiting.limit(length, self.ask_factor(at)) >= self.prices[at]
     }
 

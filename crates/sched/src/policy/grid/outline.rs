@@ -21,7 +21,7 @@ impl RequestOutline {
         RequestOutline {
             earliest_start: wish.earliest_start(),
             deadline: wish.deadline,
-            least_runtime: wish.least_runtime(),
+            least_runtime: wish.soonest(),
             longest_task: wish.longest_task(),
         }
     }

@@ -22,6 +22,8 @@ pub(in crate::policy) struct ChangingPrices {
     pub(super) rates: Arc<Rates>,
     /// The most that a node may cost in any second of a task.
     pub(super) max_price: Option<Price>,
+    /// Whether lower prices than those may come: by decisions of owners, or as load falls.
+    pub(super) may_fall: bool,
 }
 
 impl ChangingPrices {
@@ -107,11 +109,11 @@ impl PlacementRequest {
     }
 
     /// Why the job could not start at `now` or later though all pools were free and prices were
-    /// waited for, if it could not. Nothing where prices do not change or do not
-    /// matter to the job, nor where owners may set others at any time.
+    /// waited for, if it could not. Nothing where prices do not change or do not matter to the job, nor
+    /// where others may come at any time.
     pub(super) fn never(&self, now: Time) -> Option<Reason> {
         let prices = self.prices.as_ref().filter(|_| self.minds_prices())?;
-        if prices.rates.is_agreed_at_start() {
+        if prices.may_fall {
             return None;
         }
         let bounds = self.bounds(Starts::from(now));

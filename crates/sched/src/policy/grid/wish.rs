@@ -31,6 +31,31 @@ pub(super) struct PoolGroup {
     least_length: Span,
 }
 
+/// Pools, the prices that count, and what a job agreed with one of them.
+#[derive(Debug, Clone, Copy)]
+struct Asked<'a> {
+    pools: &'a Pools,
+    trade: Option<&'a Trade>,
+    /// Whether prices that follow load are those of idle pools; else those of now.
+    idle: bool,
+}
+
+impl<'a> Asked<'a> {
+    fn now(market: &'a Market, job: JobId) -> Asked<'a> {
+        Asked { pools: market.pools(), trade: market.trade(job), idle: false }
+    }
+
+    /// Whether some pool asks less while it is idle.
+    fn may_fall(self) -> bool {
+        !self.idle && self.pools.cost_less_idle()
+    }
+
+    fn price(self, id: PoolId, pool: &Pool) -> Price {
+        let by_load = self.pools.load_price(id).filter(|_| self.idle);
+        by_load.map_or(pool.price, |price| price.idle())
+    }
+}
+
 /// A job's demand, prepared for the pools of a market.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::policy) struct PlacementRequest {
@@ -46,6 +71,9 @@ pub(in crate::policy) struct PlacementRequest {
     pub(super) prices: Option<ChangingPrices>,
     /// Of a moldable job: its other shapes. This one is then one of them.
     pub(super) shapes: Option<Box<OtherShapes>>,
+    /// Where lower loads bring lower prices than those of now: how long the job takes at least, if
+    /// everything were free and idle.
+    idle_runtime: Option<Span>,
 }
 
 impl PlacementRequest {
@@ -61,14 +89,40 @@ impl PlacementRequest {
         demand: &Demand,
         spread: Spread,
     ) -> Result<PlacementRequest, Reason> {
-        let (wish, reason) = PlacementRequest::with_reason(market, job, demand, spread);
+        PlacementRequest::at_prices(Asked::now(market, job), demand, spread, market.now())
+    }
+
+    /// The same at the lowest prices that the load of pools gives, where prices follow it: those of idle
+    /// pools.
+    ///
+    /// # Errors
+    /// Why the job could not run even then.
+    pub(in crate::policy) fn on_idle_pools(
+        market: &Market,
+        job: JobId,
+        demand: &Demand,
+        spread: Spread,
+    ) -> Option<Result<PlacementRequest, Reason>> {
+        let idle = Asked { idle: true, ..Asked::now(market, job) };
+        let at_idle = || PlacementRequest::at_prices(idle, demand, spread, market.now());
+        market.pools().follow_load().then(at_idle)
+    }
+
+    fn at_prices(
+        asked: Asked<'_>,
+        demand: &Demand,
+        spread: Spread,
+        now: Time,
+    ) -> Result<PlacementRequest, Reason> {
+        let (wish, reason) = PlacementRequest::with_reason(asked, demand, spread);
         match reason {
             Some(reason) => Err(reason),
-            None => wish.too_late(market.now()).map_or(Ok(wish), Err),
+            None => wish.too_late(now).map_or(Ok(wish), Err),
         }
     }
 
-    /// The same; a job that waited before is not refused for the prices of the moment.
+    /// The same; a job that waited before is not refused for the prices of the moment, nor is any where
+    /// prices follow load and it could run on idle pools.
     ///
     /// # Errors
     /// As [`PlacementRequest::new`].
@@ -79,10 +133,18 @@ impl PlacementRequest {
         spread: Spread,
     ) -> Result<PlacementRequest, Reason> {
         let found = PlacementRequest::new(market, job, demand, spread);
-        if comes == Comes::Newly || found.is_ok() {
+        if found.is_ok() {
             return found;
         }
-        PlacementRequest::new(market, job, &inbox::without_limits(demand), spread)?;
+        match comes {
+            Comes::Newly => match PlacementRequest::on_idle_pools(market, job, demand, spread) {
+                Some(idle) => idle?,
+                None => return found,
+            },
+            Comes::Again => {
+                PlacementRequest::new(market, job, &inbox::without_limits(demand), spread)?
+            }
+        };
         Ok(PlacementRequest::of_waiting(market, job, demand, spread))
     }
 
@@ -94,36 +156,43 @@ impl PlacementRequest {
         demand: &Demand,
         spread: Spread,
     ) -> PlacementRequest {
-        PlacementRequest::with_reason(market, job, demand, spread).0
+        PlacementRequest::with_reason(Asked::now(market, job), demand, spread).0
     }
 
     /// Without groups, if there is a reason.
-    fn with_reason(market: &Market, job: JobId, demand: &Demand, spread: Spread) -> MadeRequest {
-        match demand.is_moldable() {
+    fn with_reason(asked: Asked<'_>, demand: &Demand, spread: Spread) -> MadeRequest {
+        let (mut wish, reason) = match demand.is_moldable() {
             true => {
-                let make = |shape: &Demand| PlacementRequest::rigid(market, job, shape, spread);
+                let make = |shape: &Demand| PlacementRequest::rigid(asked, shape, spread);
                 shapes::of_shapes(demand, make)
             }
-            false => PlacementRequest::rigid(market, job, demand, spread),
+            false => PlacementRequest::rigid(asked, demand, spread),
+        };
+        if asked.may_fall() {
+            let idle = Asked { idle: true, ..asked };
+            let (idle, _) = PlacementRequest::with_reason(idle, demand, spread);
+            wish.idle_runtime = Some(idle.least_runtime());
         }
+        (wish, reason)
     }
 
     /// The same in the shape that the demand has.
-    fn rigid(market: &Market, job: JobId, demand: &Demand, spread: Spread) -> MadeRequest {
-        let terms = demand.terms();
+    fn rigid(asked: Asked<'_>, demand: &Demand, spread: Spread) -> MadeRequest {
+        let (Asked { pools, trade, .. }, terms) = (asked, demand.terms());
         let mut wish = PlacementRequest {
             wanted: demand.processors,
-            memory: terms.memory.filter(|_| market.pools().counts_memory()).unwrap_or(0),
+            memory: terms.memory.filter(|_| pools.counts_memory()).unwrap_or(0),
             budget: terms.budget.map_or(i128::MAX, |budget| i128::from(budget.0)),
             earliest_start: terms.earliest_start,
             deadline: terms.deadline.unwrap_or(Time::INFINITY),
             groups: Vec::new(),
-            prices: changing(market, job, terms),
+            prices: changing(asked, terms),
             shapes: None,
+            idle_runtime: None,
         };
-        let offers = match market.trade(job) {
-            Some(trade) => vec![agreed(market.pools(), demand, trade)],
-            None => offers(market.pools(), demand, spread.max(terms.spread)),
+        let offers = match trade {
+            Some(trade) => vec![agreed(pools, demand, trade)],
+            None => offers(asked, demand, spread.max(terms.spread)),
         };
         let sets = match wide_enough(demand, offers, terms.min_performance) {
             Ok(sets) => sets,
@@ -232,6 +301,11 @@ impl PlacementRequest {
         groups.map(|group| group.least_length).min().unwrap_or_default()
     }
 
+    /// The same at the lowest prices to come.
+    pub(super) fn soonest(&self) -> Span {
+        self.idle_runtime.unwrap_or_else(|| self.least_runtime())
+    }
+
     /// Where a task could run, and for how long; a pool may come more than once.
     pub(in crate::policy) fn pools(&self) -> impl Iterator<Item = (PoolId, Span)> + '_ {
         let offers = self.each().flat_map(|shape| &shape.groups).flat_map(|group| &group.offers);
@@ -261,13 +335,13 @@ impl PlacementRequest {
     /// The first moment from which on the job cannot meet its deadline any more, whatever is
     /// free.
     pub(in crate::policy) fn expires(&self) -> Option<Time> {
-        (self.deadline < Time::INFINITY).then(|| self.deadline - self.least_runtime() + Span(1))
+        (self.deadline < Time::INFINITY).then(|| self.deadline - self.soonest() + Span(1))
     }
 
     /// Why the job cannot start at `now` or later, if it cannot.
     pub(in crate::policy) fn too_late(&self, now: Time) -> Option<Reason> {
         let start = self.earliest_start.unwrap_or(now).max(now);
-        let (earliest, deadline) = (start + self.least_runtime(), self.deadline);
+        let (earliest, deadline) = (start + self.soonest(), self.deadline);
         let late = (earliest > deadline).then_some(Reason::TooLate { earliest, deadline });
         late.or_else(|| {
             let mut never = self.each().map(|shape| shape.never(now));
@@ -278,24 +352,29 @@ impl PlacementRequest {
 }
 
 /// Prices that change, for a job that has not agreed on one.
-fn changing(market: &Market, job: JobId, terms: &Terms) -> Option<ChangingPrices> {
-    let rates = market.pools().rates()?;
-    let changing = || ChangingPrices { rates: rates.clone(), max_price: terms.max_price };
-    market.trade(job).is_none().then(changing)
+fn changing(asked: Asked<'_>, terms: &Terms) -> Option<ChangingPrices> {
+    let rates = asked.pools.rates().filter(|_| asked.trade.is_none())?.clone();
+    let may_fall = rates.is_agreed_at_start() || asked.may_fall();
+    Some(ChangingPrices { rates, max_price: terms.max_price, may_fall })
 }
 
 /// By pool, in sets that may serve together.
-fn offers(pools: &Pools, demand: &Demand, spread: Spread) -> Vec<Vec<PoolOffer>> {
+fn offers(asked: Asked<'_>, demand: &Demand, spread: Spread) -> Vec<Vec<PoolOffer>> {
+    let pools = asked.pools;
     let sets = match spread {
         Spread::Grid => 1,
         Spread::Site => pools.sites().len(),
     };
     let mut offers: Vec<Vec<PoolOffer>> = vec![Vec::new(); sets];
-    for (id, pool) in pools.iter().filter(|(_, pool)| pool.suits(demand)) {
+    for (id, pool) in pools.iter() {
+        let price = asked.price(id, pool);
+        if !pool.suits_at(price, demand) {
+            continue;
+        }
         let set = if spread == Spread::Site { pool.site.0 as usize } else { 0 };
         let nodes = pools.tasks_in(id, demand);
         if nodes > 0 {
-            offers[set].push(PoolOffer { nodes, ..offer(id, pool, pool.price, demand) });
+            offers[set].push(PoolOffer { nodes, ..offer(id, pool, price, demand) });
         }
     }
     for set in &mut offers {

@@ -132,8 +132,9 @@ impl GridFill {
 /// Whether nothing happened for which plain backfilling on one pool does not do.
 fn is_plain(market: &Market, events: &[Event]) -> bool {
     let single = market.pools().single();
-    let single =
-        single.filter(|_| market.pools().rates().is_none() && !market.pools().counts_memory());
+    let pools = market.pools();
+    let single = single
+        .filter(|_| pools.rates().is_none() && !pools.follow_load() && !pools.counts_memory());
     let Some(pool) = single.map(|id| market.pools().pool(id)) else {
         return false;
     };

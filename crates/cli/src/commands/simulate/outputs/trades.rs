@@ -39,7 +39,8 @@ pub(super) fn trades(finished: &Finished<'_>) -> Result<Option<String>, Failure>
     }
     let (ids, terms) = (Ids::of(finished), terms(run));
     let pools = &prepared.workload.pools;
-    let row = |(Struck { job, at, trade }, term): (&Struck, &Term)| {
+    let row = |(struck, term): (&Struck, &Term)| {
+        let Struck { job, at, trade, .. } = struck;
         let (of, pool) = (&prepared.workload.jobs[*job], pools.pool(trade.pool));
         let passed = trade.passed.iter().map(|(queue, why)| {
             let why = SkipReason::ALL.iter().find(|(pass, _)| pass == why);
@@ -55,7 +56,7 @@ pub(super) fn trades(finished: &Finished<'_>) -> Result<Option<String>, Failure>
             trade.expected.to_string(),
             time(term.start),
             price(trade.price),
-            price(metrics::list_price(&prepared.workload, *job, trade)),
+            price(metrics::list_price(&prepared.workload, struck)),
             price(trade.reserve),
             trade.limit.map_or_else(String::new, price),
             amount(trade.bid),
@@ -181,7 +182,7 @@ mod tests {
 
     fn struck(job: usize, at: i64) -> Struck {
         let trade = Trade::at(PoolId(0), Price(0), Time(at));
-        Struck { job, at: Time(at), trade: Arc::new(trade) }
+        Struck { job, at: Time(at), trade: Arc::new(trade), by_load: None }
     }
 
     fn ran(start: i64, refused: Option<Reason>) -> Ran {

@@ -185,10 +185,15 @@ impl Planner {
             return Ok(());
         }
         let wish = PlacementRequest::of(market, (job, comes), demand, Spread::Grid)?;
-        let horizon = self.settings.look_ahead();
-        if self.settings.stretch == Stretch::Fixed && wish.least_runtime() > horizon {
-            let (needed, max) = (demand.processors, wish.nodes_within(horizon));
-            return Err(Reason::NoCommonTime { needed, max, deadline: None });
+        if self.settings.stretch == Stretch::Fixed {
+            // At higher prices than these it may have no place at all, or only slower ones.
+            let idle = PlacementRequest::on_idle_pools(market, job, demand, Spread::Grid);
+            let (idle, horizon) = (idle.transpose()?, self.settings.look_ahead());
+            let wish = idle.as_ref().unwrap_or(&wish);
+            if wish.least_runtime() > horizon {
+                let (needed, max) = (demand.processors, wish.nodes_within(horizon));
+                return Err(Reason::NoCommonTime { needed, max, deadline: None });
+            }
         }
         self.wait(market.now(), key, Wish::of(market, wish));
         Ok(())
@@ -329,10 +334,12 @@ impl Planner {
         horizon: Horizon,
     ) -> bool {
         let (now, end) = (horizon.start, self.end_for(&wish.outline, horizon));
+        // A cycle that sees few of its windows is no reason to refuse the job.
+        let is_beyond = wish.outline.earliest_start().is_some_and(|at| at > now + self.ahead());
         if let Some(whole) = &wish.whole {
-            return whole.fits_by(books.free_mut(), now, end);
+            return !is_beyond && whole.fits_by(books.free_mut(), now, end);
         }
-        let Some(demand) = market.demand(job) else { return false };
+        let Some(demand) = market.demand(job).filter(|_| !is_beyond) else { return false };
         let relaxed = relaxed(&self.settings.cyclic.search, demand);
         let demand = relaxed.as_ref().unwrap_or(demand);
         let pools = market.pools();

@@ -54,13 +54,17 @@ impl Planner {
 
     /// Whether prices change with time and are why the job has no window: alone on free pools it is
     /// not placed as far as a cycle looks ahead, but later, when all prices have come once. Where owners
-    /// may set other prices, a job with a budget or a cap waits for them.
+    /// may set other prices, a job with a budget or a cap waits for them; all jobs wait until prices that
+    /// follow load are those of idle pools.
     pub(super) fn may_wait(
         &mut self,
         market: &Market,
         books: &GridAvailability,
         key: PlanKey,
     ) -> bool {
+        if market.pools().cost_less_idle() {
+            return true;
+        }
         let Some(rates) = market.pools().rates() else { return false };
         let wish = self.waiting.get(&key).map(|wish| wish.outline);
         let (Some(wish), Some(demand)) = (wish, market.demand(key.1)) else { return false };
