@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{Grid, Money, NodeId, PoolId, Pools, Price, Series, Share, Span, Time};
+use crate::{Grid, LoadPrice, Money, NodeId, PoolId, Pools, Price, Series, Share, Span, Time};
 
 /// The prices over time of those nodes of a [`Grid`], or pools of [`Pools`], whose price changes.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -183,7 +183,7 @@ impl Pools {
     /// # Panics
     /// If there is no such pool.
     pub fn highest_price(&self, pool: PoolId) -> Price {
-        let of_load = || self.load_price(pool).map_or(self.pool(pool).price, |it| it.full());
+        let of_load = || self.load_price(pool).map_or(self.pool(pool).price, LoadPrice::full);
         self.rate(pool).map_or_else(of_load, |rate| Price(rate.most()))
     }
 

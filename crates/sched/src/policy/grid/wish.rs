@@ -1,8 +1,8 @@
 //! What a job wants of the pools.
 
 use tradewind_model::{
-    Demand, JobId, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span, Spread,
-    Terms, Time, Trade,
+    Demand, JobId, LoadPrice, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span,
+    Spread, Terms, Time, Trade,
 };
 
 use super::booking::{Booking, Part};
@@ -52,7 +52,7 @@ impl<'a> Asked<'a> {
 
     fn price(self, id: PoolId, pool: &Pool) -> Price {
         let by_load = self.pools.load_price(id).filter(|_| self.idle);
-        by_load.map_or(pool.price, |price| price.idle())
+        by_load.map_or(pool.price, LoadPrice::idle)
     }
 }
 
