@@ -17,12 +17,14 @@ struct Piece {
     end: i64,
 }
 
+#[derive(Clone)]
 struct Waits {
     job: usize,
     joined: i64,
     reserved: Vec<Piece>,
 }
 
+#[derive(Clone)]
 struct Runs {
     job: usize,
     start: i64,
@@ -355,10 +357,21 @@ impl Naive<'_> {
         self.workload.pools.rates().is_some()
     }
 
-    /// Nothing happened but that prices have changed; whether a job started.
+    /// Nothing happened but that prices have changed; whether a job started. A pass takes place, and
+    /// jobs are found to outlive what was expected, only if one could start by what was known before.
     fn look_again(&mut self, now: i64) -> bool {
-        let waited = self.queue.len();
+        let before = (self.queue.clone(), self.running.clone(), self.fates.clone());
+        if !self.starts_any(now) {
+            (self.queue, self.running, self.fates) = before;
+            return false;
+        }
+        (self.queue, self.running, self.fates) = before;
         self.outlived(now);
+        self.starts_any(now)
+    }
+
+    fn starts_any(&mut self, now: i64) -> bool {
+        let waited = self.queue.len();
         self.queue.iter_mut().for_each(|waits| waits.reserved.clear());
         self.walk(now, None);
         self.queue.len() < waited
