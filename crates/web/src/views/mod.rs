@@ -11,6 +11,7 @@ pub(crate) mod limits;
 pub(crate) mod market;
 pub(crate) mod offers;
 pub(crate) mod peers;
+mod price_limit;
 pub(crate) mod projects;
 pub(crate) mod promises;
 pub(crate) mod reports;

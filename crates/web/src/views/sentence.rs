@@ -5,7 +5,7 @@
 use tradewind_model::Time;
 
 use super::words::moment;
-use super::{amounts, at_peer};
+use super::{amounts, at_peer, price_limit};
 use crate::documents::{Credits, Expectation, Explanation, Job};
 
 /// A part of a sentence.
@@ -129,7 +129,7 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
                 said.then(message);
             }
         }
-        "Priority" | "Resources" | "BeginTime" | "OwnersFirst" => {
+        "Priority" | "Resources" | "BeginTime" | "OwnersFirst" | price_limit::REASON => {
             said.say("Waits in the queue since ");
             said.at(since(job, &["queued", "came_back", "set_back"]));
             said.say(&match waits.and_then(|it| it.ahead) {
@@ -139,7 +139,7 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
                 None => format!(": {message}."),
             });
             let is_said = waits.and_then(|it| it.ahead).is_none();
-            if matches!(reason, "BeginTime" | "OwnersFirst") && !is_said {
+            if matches!(reason, "BeginTime" | "OwnersFirst" | price_limit::REASON) && !is_said {
                 said.then(message);
             }
             came_back(said, job);
@@ -216,6 +216,7 @@ fn help(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
         "Priority" | "Resources" | "OwnersFirst" => {
             "a quote, which shows what a reserved start, other sites or fewer nodes would change"
         }
+        price_limit::REASON => "a higher budget or price cap, or the lower prices of other hours",
         "JobArrayTaskLimit" => "another job of its array has to end",
         _ => return,
     };
@@ -420,7 +421,7 @@ pub(super) mod tests {
     #[test]
     fn why_a_job_waits_is_said_once() {
         let why = "it waits for nodes that the owners' jobs leave";
-        for reason in ["BeginTime", "OwnersFirst"] {
+        for reason in ["BeginTime", "OwnersFirst", price_limit::REASON] {
             let (text, _) = said(&json!({"reason": reason, "message": why}), None);
             assert_eq!(text.to_lowercase().matches(why).count(), 1, "{text}");
         }

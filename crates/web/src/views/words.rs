@@ -6,7 +6,7 @@ use tradewind_daemon::site::Exit;
 use tradewind_model::{PoolId, Reason, Time};
 
 use super::jobs::{pool_name, site_name};
-use super::{at_peer, failures};
+use super::{at_peer, failures, price_limit};
 use crate::clock::present;
 use crate::documents::Credits;
 
@@ -225,11 +225,15 @@ pub(crate) fn started(job: &Job) -> Option<Time> {
 
 fn waiting(state: &State, job: &Job) -> (&'static str, String) {
     let start = job.submission.terms.earliest_start;
-    let head = state.market.head();
-    match start.filter(|start| *start + state.lead() > present(state)) {
-        Some(start) => ("BeginTime", format!("it is not to start before {}", moment(start))),
-        None if job.id().is_some() && job.id() == head => first_in_queue(state, job),
-        None => ("Priority", "other jobs are ahead of it in the queue".to_owned()),
+    if let Some(start) = start.filter(|start| *start + state.lead() > present(state)) {
+        return ("BeginTime", format!("it is not to start before {}", moment(start)));
+    }
+    if let Some(what) = price_limit::in_the_way(state, job) {
+        return (price_limit::REASON, what);
+    }
+    match job.id().is_some() && job.id() == state.market.head() {
+        true => first_in_queue(state, job),
+        false => ("Priority", "other jobs are ahead of it in the queue".to_owned()),
     }
 }
 

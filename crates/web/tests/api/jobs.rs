@@ -1,9 +1,10 @@
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tradewind_daemon::live::Input;
 use tradewind_daemon::site::Exit;
-use tradewind_model::Time;
+use tradewind_model::{PoolId, Price, Time};
 
 use crate::stage::{Stage, job};
 
@@ -66,6 +67,40 @@ fn an_expected_start_is_reported_while_it_may_be_true() {
     let path = format!("/v1/jobs/{}/hold", waiting[0]);
     assert_eq!(stage.call("ana", "POST", &path, json!(null)).0, 200);
     assert_eq!(expected(waiting[0]), None);
+    stage.stop();
+}
+
+#[test]
+fn a_job_that_waits_for_lower_prices_says_so() {
+    let stage = Stage::new();
+    let both = [stage.submit("bob", 2), stage.submit("bob", 2)];
+    both.map(|job| stage.until(job, "RUNNING"));
+    let mut wanted = job(1);
+    wanted["budget"] = json!(100);
+    let (status, done) = stage.call("ana", "POST", "/v1/jobs", wanted);
+    assert_eq!(status, 201, "{done}");
+    let path = format!("/v1/jobs/{}", done["jobs"][0]);
+    let asks = |price: i64| {
+        let prices = [PoolId(0), PoolId(1)].map(|pool| (pool, Price(price))).to_vec();
+        let terms = Input::Terms { prices, rates: BTreeMap::new(), withheld: Vec::new() };
+        stage.engine.handle.tell(terms).unwrap();
+    };
+    let reason = |word: &str| {
+        let begin = Instant::now();
+        loop {
+            let (_, seen) = stage.get("ana", &path);
+            if seen["reason"] == word {
+                return seen["message"].as_str().unwrap().to_owned();
+            }
+            assert!(begin.elapsed() < Duration::from_secs(10), "{word}: {seen}");
+        }
+    };
+    reason("Resources");
+    asks(5_000_000);
+    let why = reason("PriceLimit");
+    assert!(why.ends_with(" credits now, and its budget is 100"), "{why}");
+    asks(1_000_000);
+    reason("Resources");
     stage.stop();
 }
 
