@@ -249,7 +249,7 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
         // A job before it waits for its user.
         Phase::Held(JobHold::Dependency | JobHold::Array) => false,
         // A policy that begins keeps those who cannot pay the prices of now.
-        Phase::Waiting => can_pay(state, job),
+        Phase::Waiting => can_pay(state, job) && !is_behind_one_that_cannot(state),
         Phase::Held(JobHold::Booked | JobHold::Nowhere | JobHold::Capped(_)) | Phase::Running => {
             true
         }
@@ -265,20 +265,38 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
     }
 }
 
-/// Whether the job's budget is enough for the cheapest of all nodes.
+/// Whether the first job waits for hours that it can pay, and nothing overtakes it.
+fn is_behind_one_that_cannot(state: &State) -> bool {
+    let first =
+        state.jobs.values().find(|job| job.id().is_some() && job.id() == state.market.head());
+    state.policy.starts_with("fcfs") && first.is_some_and(|job| !can_pay(state, job))
+}
+
+/// Whether the job can pay for the cheapest of all nodes. Autonomous sites start a job whenever there are
+/// nodes, so there it must be able to pay their highest prices.
 fn can_pay(state: &State, job: &Job) -> bool {
-    let Some(budget) = job.submission.terms.budget else { return true };
-    let budget = budget - job.paid;
+    let terms = &job.submission.terms;
+    if terms.budget.is_none() && terms.max_price.is_none() {
+        return true;
+    }
     let Some(demand) = job.id().and_then(|id| state.market.demand(id)) else { return true };
-    let pools = state.market.pools();
-    let costs = pools.iter().filter(|(_, pool)| pool.suits(demand)).flat_map(|(id, pool)| {
+    let (pools, now) = (state.market.pools(), state.now());
+    let autonomous = state.policy.contains("-sites") || state.policy.starts_with("multi-queue");
+    let costs = pools.iter().flat_map(|(id, pool)| {
         let length = pool.length_of(demand);
-        let cost = pools.asked(id, state.now(), length).of(1, length);
-        std::iter::repeat_n(cost, pool.nodes as usize)
+        let (price, highest) = match autonomous {
+            true => (pools.highest_price(id), pools.highest_price(id)),
+            false => (pools.asked(id, now, length), pools.highest_within(id, now, length)),
+        };
+        let nodes = if pool.suits_at(highest, demand) { pool.nodes as usize } else { 0 };
+        std::iter::repeat_n(price.of(1, length), nodes)
     });
     let mut costs: Vec<Money> = costs.collect();
     costs.sort_unstable();
-    costs.iter().take(demand.processors as usize).copied().sum::<Money>() <= budget
+    let costs = costs.get(..demand.processors as usize);
+    let budget = terms.budget.map(|budget| budget - job.paid);
+    costs
+        .is_some_and(|costs| budget.is_none_or(|most| costs.iter().copied().sum::<Money>() <= most))
 }
 
 /// The state is what the journal says.

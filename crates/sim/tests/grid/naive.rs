@@ -358,7 +358,7 @@ impl Naive<'_> {
     }
 
     /// Nothing happened but that prices have changed; whether a job started. A pass takes place, and
-    /// jobs are found to outlive what was expected, only if one could start by what was known before.
+    /// longer runs are expected of jobs, only if one could start by what was known before.
     fn look_again(&mut self, now: i64) -> bool {
         let before = (self.queue.clone(), self.running.clone(), self.fates.clone());
         if !self.starts_any(now) {

@@ -179,23 +179,23 @@ impl Planner {
         self.know_prices(market);
         let relaxed = relaxed(&self.settings.cyclic.search, demand);
         let demand = relaxed.as_ref().unwrap_or(demand);
-        let key = self.key(market, job);
+        let (now, key) = (market.now(), self.key(market, job));
         if let Some(outline) = self.quick(market, job, demand) {
-            self.wait(market.now(), key, Wish { outline, whole: None });
+            self.wait(now, key, Wish { outline, whole: None });
             return Ok(());
         }
         let wish = PlacementRequest::of(market, (job, comes), demand, Spread::Grid)?;
         if self.settings.stretch == Stretch::Fixed {
             // At higher prices than these it may have no place at all, or only slower ones.
             let idle = PlacementRequest::on_idle_pools(market, job, demand, Spread::Grid);
-            let (idle, horizon) = (idle.transpose()?, self.settings.look_ahead());
-            let wish = idle.as_ref().unwrap_or(&wish);
-            if wish.least_runtime() > horizon {
-                let (needed, max) = (demand.processors, wish.nodes_within(horizon));
+            let idle = idle.transpose()?.unwrap_or_else(|| wish.clone());
+            let (ahead, needed) = (self.settings.look_ahead(), demand.processors);
+            if idle.least_runtime() > ahead {
+                let max = idle.nodes_within(ahead);
                 return Err(Reason::NoCommonTime { needed, max, deadline: None });
             }
         }
-        self.wait(market.now(), key, Wish::of(market, wish));
+        self.wait(now, key, Wish::of(market, wish));
         Ok(())
     }
 
@@ -351,8 +351,7 @@ impl Planner {
         whole.fits_by(books.free_mut(), now, end)
     }
 
-    /// How far starts are looked for. Where prices change no second may be passed over: a job may
-    /// be able to pay for that one alone.
+    /// How far starts are looked for: where prices change, until the next cycle at least.
     fn ahead(&self) -> Span {
         let ahead = self.settings.look_ahead();
         if self.changing { ahead.max(self.settings.period) } else { ahead }
