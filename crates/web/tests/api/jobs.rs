@@ -138,7 +138,9 @@ fn requeued_it_waits_and_runs_again() {
     stage.until(id, "RUNNING");
     let path = format!("/v1/jobs/{id}");
     let (status, seen) = stage.call("ana", "POST", &format!("{path}/requeue"), json!(null));
-    assert_eq!((status, &seen["state"]), (200, &json!("COMPLETING")), "{seen}");
+    // Its site may have stopped it, and have it again, by now.
+    let states = ["COMPLETING", "PENDING", "CONFIGURING"].map(|state| json!(state));
+    assert!(status == 200 && states.contains(&seen["state"]), "{seen}");
     let begin = Instant::now();
     while stage.get("ana", &path).1["restarts"] != 1 {
         assert!(begin.elapsed() < Duration::from_secs(10));
