@@ -64,7 +64,7 @@ impl Market {
     }
 
     fn in_use(&self, pool: PoolId, missing: u32) -> u32 {
-        self.pools.pool(pool).nodes - self.free_in(pool) - missing
+        self.pools.pool(pool).nodes.saturating_sub(self.free_in(pool)).saturating_sub(missing)
     }
 
     pub(super) fn rate(

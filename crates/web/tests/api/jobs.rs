@@ -73,8 +73,9 @@ fn an_expected_start_is_reported_while_it_may_be_true() {
 #[test]
 fn a_job_that_waits_for_lower_prices_says_so() {
     let stage = Stage::new();
-    let both = [stage.submit("bob", 2), stage.submit("bob", 2)];
-    both.map(|job| stage.until(job, "RUNNING"));
+    for job in [stage.submit("bob", 2), stage.submit("bob", 2)] {
+        stage.until(job, "RUNNING");
+    }
     let mut wanted = job(1);
     wanted["budget"] = json!(100);
     let (status, done) = stage.call("ana", "POST", "/v1/jobs", wanted);
