@@ -1,14 +1,17 @@
-//! Prices that follow the load of their pools.
+//! Prices that follow the load of their pools, or the demand for them.
 
 use std::sync::Arc;
 
-use crate::{Pool, PoolId, Pools, Price};
+use crate::{Pool, PoolId, Pools, Price, Span};
 
-/// What a node of a pool costs, by the share of the pool's nodes that is in use.
+/// What a node of a pool costs, by the share of the pool's nodes that is in use, or asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadPrice {
-    /// Thousandths in use from which on a price holds, and that price: ascending, the first from 0.
+    /// Thousandths of the pool's nodes from which on a price holds, and that price: ascending, the
+    /// first from 0.
     steps: Vec<(u32, Price)>,
+    /// Where waiting jobs count, too: after how many seconds the price is made anew.
+    every: Option<Span>,
 }
 
 /// Why steps do not make a price.
@@ -17,9 +20,12 @@ pub enum LoadPriceError {
     /// Nothing holds for an idle pool.
     #[error("no price holds for an idle pool")]
     NotFromIdle,
-    /// A load is not above the one before, or above 1,000 thousandths.
-    #[error("the load of a step is not between that of the step before and 1")]
-    Load,
+    /// A load is not above the one before, or above the greatest that there is.
+    #[error("the load of a step is not between that of the step before and {}", .most / 1_000)]
+    Load {
+        /// Thousandths.
+        most: u32,
+    },
     /// A price falls with the load, or is negative.
     #[error("the price of a step is below that of the step before")]
     Falls,
@@ -32,6 +38,24 @@ impl LoadPrice {
     /// # Errors
     /// The first thing that is wrong with them.
     pub fn new(steps: Vec<(u32, Price)>) -> Result<LoadPrice, LoadPriceError> {
+        LoadPrice::made(steps, None)
+    }
+
+    /// These steps, by the nodes in use and those that waiting jobs ask for, which may be more than
+    /// there are: [`Market::price_by_demand`](crate::Market::price_by_demand). The price is made anew
+    /// every so many seconds, at least 1.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the steps.
+    pub fn by_demand(steps: Vec<(u32, Price)>, every: Span) -> Result<LoadPrice, LoadPriceError> {
+        LoadPrice::made(steps, Some(every.max(Span(1))))
+    }
+
+    /// The greatest demand that a step can have, in thousandths of a pool's nodes.
+    pub const MAX_DEMAND: u32 = 1_000_000;
+
+    fn made(steps: Vec<(u32, Price)>, every: Option<Span>) -> Result<LoadPrice, LoadPriceError> {
+        let most = every.map_or(1_000, |_| LoadPrice::MAX_DEMAND);
         if steps.first().is_none_or(|(load, _)| *load != 0) {
             return Err(LoadPriceError::NotFromIdle);
         }
@@ -40,14 +64,14 @@ impl LoadPrice {
         }
         for pair in steps.windows(2) {
             let [(load, price), (next_load, next_price)] = [pair[0], pair[1]];
-            if next_load <= load || next_load > 1_000 {
-                return Err(LoadPriceError::Load);
+            if next_load <= load || next_load > most {
+                return Err(LoadPriceError::Load { most });
             }
             if next_price < price {
                 return Err(LoadPriceError::Falls);
             }
         }
-        Ok(LoadPrice { steps })
+        Ok(LoadPrice { steps, every })
     }
 
     /// The price while so many of the pool's nodes are in use.
@@ -64,22 +88,27 @@ impl LoadPrice {
         self.steps[0].1
     }
 
-    /// The price of a pool that is full.
-    pub fn full(&self) -> Price {
+    /// After how many seconds it is made anew, if it follows the demand of waiting jobs, too.
+    pub fn every(&self) -> Option<Span> {
+        self.every
+    }
+
+    /// The highest price.
+    pub fn highest(&self) -> Price {
         self.steps[self.steps.len() - 1].1
     }
 
-    /// The steps: thousandths in use from which on a price holds, and that price.
+    /// The steps: thousandths of the pool's nodes from which on a price holds, and that price.
     pub fn steps(&self) -> &[(u32, Price)] {
         &self.steps
     }
 }
 
-/// The prices that follow load, by pool.
+/// The prices that follow load or demand, by pool.
 pub(crate) type LoadPrices = Arc<[Option<LoadPrice>]>;
 
 impl Pools {
-    /// The same pools, of which some have prices that follow their load; by pool, at most as many as
+    /// The same pools, of which some have prices that follow their load or demand; by pool, at most as many as
     /// there are. A pool's own price is then that of the moment, at first that of an idle pool.
     pub fn with_load_prices(mut self, mut prices: Vec<Option<LoadPrice>>) -> Pools {
         prices.truncate(self.as_slice().len());
@@ -92,17 +121,22 @@ impl Pools {
         self
     }
 
-    /// Whether the price of any pool follows its load.
+    /// Whether the price of any pool follows its load, or demand.
     pub fn follow_load(&self) -> bool {
         self.load_prices.is_some()
     }
 
-    /// The price of this pool by its load, if it follows it.
+    /// Whether the price of any pool follows the demand of waiting jobs.
+    pub fn follow_demand(&self) -> bool {
+        self.load_prices().any(|(_, _, price)| price.every().is_some())
+    }
+
+    /// The price of this pool by its load or demand, if it follows it.
     pub fn load_price(&self, pool: PoolId) -> Option<&LoadPrice> {
         self.load_prices.as_ref()?.get(pool.index())?.as_ref()
     }
 
-    /// Pools whose prices follow their load.
+    /// Pools whose prices follow their load or demand.
     pub fn load_prices(&self) -> impl Iterator<Item = (PoolId, &Pool, &LoadPrice)> {
         let all = self.load_prices.iter().flat_map(|prices| prices.iter().enumerate());
         all.filter_map(|(index, price)| {
@@ -142,10 +176,15 @@ mod tests {
         assert_eq!(made(&[(0, 2), (750, 2), (1_000, 6)]), None);
         assert_eq!(made(&[]), Some(LoadPriceError::NotFromIdle));
         assert_eq!(made(&[(1, 2)]), Some(LoadPriceError::NotFromIdle));
-        assert_eq!(made(&[(0, 2), (0, 3)]), Some(LoadPriceError::Load));
-        assert_eq!(made(&[(0, 2), (1_001, 3)]), Some(LoadPriceError::Load));
+        assert_eq!(made(&[(0, 2), (0, 3)]), Some(LoadPriceError::Load { most: 1_000 }));
+        assert_eq!(made(&[(0, 2), (1_001, 3)]), Some(LoadPriceError::Load { most: 1_000 }));
         assert_eq!(made(&[(0, 2), (500, 1)]), Some(LoadPriceError::Falls));
         assert_eq!(made(&[(0, -1)]), Some(LoadPriceError::Falls));
+        let by_demand =
+            |load| LoadPrice::by_demand(vec![(0, Price(1)), (load, Price(2))], Span(60));
+        let most = LoadPrice::MAX_DEMAND;
+        assert!(by_demand(most).is_ok());
+        assert_eq!(by_demand(most + 1), Err(LoadPriceError::Load { most }));
     }
 
     proptest! {

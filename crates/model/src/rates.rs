@@ -183,7 +183,7 @@ impl Pools {
     /// # Panics
     /// If there is no such pool.
     pub fn highest_price(&self, pool: PoolId) -> Price {
-        let of_load = || self.load_price(pool).map_or(self.pool(pool).price, LoadPrice::full);
+        let of_load = || self.load_price(pool).map_or(self.pool(pool).price, LoadPrice::highest);
         self.rate(pool).map_or_else(of_load, |rate| Price(rate.most()))
     }
 

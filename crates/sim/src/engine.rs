@@ -61,6 +61,11 @@ pub(crate) trait World {
 
     /// The next outage that is announced by `now`. It gets the market's next id.
     fn outage(&mut self, now: Time) -> Option<Outage>;
+    /// Prices that are made anew before anything else happens in this second, if it is their moment:
+    /// those that change.
+    fn posted(&mut self, _market: &Market) -> Option<Vec<(PoolId, Price)>> {
+        None
+    }
     /// Prices that are asked from now on.
     fn prices(&mut self, market: &Market) -> Vec<(PoolId, Price)>;
     /// What the next job asks for, if it is submitted by `now`. It is then `job`.
@@ -147,6 +152,8 @@ pub(crate) struct Engine<W, P> {
     pub(crate) looks: u64,
     /// Passes in a row that the policy asked for and did nothing with.
     idle: u32,
+    /// Whether prices were made anew in this round, and stayed.
+    posts_alone: bool,
     /// Events that the policy has not seen, and a buffer for its answer.
     pub(crate) events: Vec<Event>,
     commands: Vec<Command>,
@@ -169,6 +176,7 @@ impl<W: World, P: Policy> Engine<W, P> {
             passes: 0,
             looks: 0,
             idle: 0,
+            posts_alone: false,
             events,
             commands: Vec::new(),
         }
@@ -193,19 +201,25 @@ impl<W: World, P: Policy> Engine<W, P> {
         self.market.pass_to(at).map_err(|error| SimError::Market { at, error })
     }
 
-    /// All that happens in this second: ends, those of owners' jobs too, outages, prices, submissions, then the schedulers of
-    /// sites start their owners' jobs, then one pass.
+    /// All that happens in this second: prices by demand, ends, those of owners' jobs too, outages,
+    /// prices by load, submissions, then the schedulers of sites start their owners' jobs, then one pass.
     /// Whatever the pass causes in the same second (jobs of no length) is a further round.
     pub(crate) fn round(&mut self) -> Result<(), SimError> {
         self.before_submissions()?;
         while self.submit_next()? {}
         self.after_submissions()?;
+        // Prices that were made anew and stayed are no reason for a pass.
+        let is_woken = self.wake.is_some_and(|at| at <= self.market.now());
+        if self.posts_alone && self.events.is_empty() && !is_woken {
+            return Ok(());
+        }
         self.pass()?;
         self.after_pass()
     }
 
     /// Ends, outages and prices of a round.
     pub(crate) fn before_submissions(&mut self) -> Result<(), SimError> {
+        self.post()?;
         while let Some(end) = self.pop_end(self.market.now()) {
             self.end(end)?;
         }
@@ -218,9 +232,20 @@ impl<W: World, P: Policy> Engine<W, P> {
         self.prices()
     }
 
+    /// Prices that are made anew at their own moments.
+    pub(crate) fn post(&mut self) -> Result<(), SimError> {
+        let posted = self.world.posted(&self.market);
+        self.posts_alone = posted.as_ref().is_some_and(Vec::is_empty);
+        self.reprice(posted.unwrap_or_default())
+    }
+
     /// Nodes have other prices from now on.
     pub(crate) fn prices(&mut self) -> Result<(), SimError> {
         let prices = self.world.prices(&self.market);
+        self.reprice(prices)
+    }
+
+    fn reprice(&mut self, prices: Vec<(PoolId, Price)>) -> Result<(), SimError> {
         prices.into_iter().try_for_each(|(pool, price)| self.happen(Event::Priced { pool, price }))
     }
 

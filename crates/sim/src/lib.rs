@@ -24,6 +24,7 @@ pub mod outage;
 pub mod owners;
 pub mod paired;
 pub mod placement;
+mod posting;
 pub mod queueing;
 mod replay;
 pub mod replications;

@@ -18,6 +18,7 @@ use crate::engine::{End, Engine, World, earlier};
 use crate::estimate::{Estimate, Estimator};
 use crate::feedback::Feed;
 use crate::owners::Owners;
+use crate::posting::Postings;
 use crate::result::{LossCause, Lost, Ran, Run, Struck};
 use crate::semantics::Semantics;
 use crate::workload::Workload;
@@ -95,6 +96,7 @@ pub(crate) struct Replay<'a, L = &'a Workload, C = &'a mut [Box<dyn Checker>]> {
     kept: BTreeMap<usize, Span>,
     /// The widths of moldable jobs that started.
     molded: BTreeMap<JobId, u32>,
+    postings: Postings,
     owners: Owners<'a>,
 }
 
@@ -124,6 +126,7 @@ where
             noticed: BTreeMap::new(),
             kept: BTreeMap::new(),
             molded: BTreeMap::new(),
+            postings: Postings::new(&workload.pools, from),
             owners: Owners::new(&[], &workload.pools),
             workload,
         }
@@ -183,7 +186,7 @@ where
 
     fn next_news(&self) -> Option<Time> {
         let outage = self.workload.outages.get(self.announced).map(|outage| outage.announced);
-        earlier(outage, self.owners.next())
+        earlier(earlier(outage, self.owners.next()), self.postings.next())
     }
 
     /// The policy has the last word, once the owners' jobs have ended.
@@ -196,6 +199,10 @@ where
         let next = next.filter(|outage| outage.announced <= now)?;
         self.announced += 1;
         Some(next.what)
+    }
+
+    fn posted(&mut self, market: &Market) -> Option<Vec<(PoolId, Price)>> {
+        self.postings.post(market)
     }
 
     fn prices(&mut self, market: &Market) -> Vec<(PoolId, Price)> {
@@ -243,6 +250,7 @@ where
             checker.event(market, event).map_err(objection(now))?;
         }
         self.owners.happened(market, event);
+        self.postings.happened(market, event);
         self.estimator.happened(event, now);
         match event {
             Event::Ended { job } => {
@@ -303,6 +311,9 @@ where
 {
     fn pyss_instant(&mut self) -> Result<(), SimError> {
         let now = self.market.now();
+        let before = self.events.len();
+        self.post()?;
+        let has_posted = self.events.len() > before;
         let ends: Vec<End> = std::iter::from_fn(|| self.pop_end(now)).collect();
         for end in &ends {
             if self.is_on_time(end) {
@@ -312,7 +323,7 @@ where
         let before = self.events.len();
         self.leave()?;
         self.outages()?;
-        if self.events.len() > before {
+        if has_posted || self.events.len() > before {
             self.pyss_pass()?;
         }
         while self.submit_next()? {

@@ -283,13 +283,35 @@ fn prices_may_follow_load() {
         ("[[0, 1], [0.5, 3], [0.5, 4]]", "the load of a step is not between"),
         ("[[0, 1], [1.5, 3]]", "site[0].pool[0].price.load[1]: `1.5` is out of range"),
         ("[[0, 2], [0.5, 1]]", "the price of a step is below that of the step before"),
-        ("[[0, 1], 3]", "expected `[load, price]`, found the number `3`"),
+        ("[[0, 1], 3]", "expected `[share, price]`, found the number `3`"),
         ("[[0, \"much\"]]", "expected a number, found the text `much`"),
     ] {
         assert!(wrong(load).contains(why), "{load}: {}", wrong(load));
     }
     let both = of("", "price = { load = [[0, 1]], every = \"24h\" }").unwrap_err();
     assert!(both.contains("every"), "{both}");
+}
+
+#[test]
+fn prices_may_follow_demand() {
+    let of = |price: &str| {
+        let text = format!("pool = [{{ name = \"p\", nodes = 8, price = {{ {price} }} }}]");
+        toml(&site(&text))
+    };
+    let made = |price: &str| of(price).unwrap().pools(1).load_price(PoolId(0)).cloned().unwrap();
+    let price = made("demand = [[0, 0.5], [2.5, 2]], every = \"1h\"");
+    assert_eq!(price.steps(), [(0, Price(500_000)), (2_500, Price(2_000_000))]);
+    assert_eq!(price.every(), Some(Span(3_600)));
+    assert_eq!(made("demand = [[0, 1]]").every(), Some(Span(600)), "as documented");
+    for (price, why) in [
+        ("demand = [[0, 1]], every = 0", "site[0].pool[0].price.every"),
+        ("demand = [[0, 1]], load = [[0, 1]]", "load"),
+        ("demand = [[0, 1], [1000.5, 2]]", "price.demand[1]: `1000.5` is out of range"),
+        ("demand = [[0, 1], [2, 2], [1, 3]]", "of the step before and 1000"),
+    ] {
+        let told = of(price).unwrap_err().to_string();
+        assert!(told.contains(why), "{price}: {told}");
+    }
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::{Cause, Market, MarketError, Outage};
-use crate::{JobId, Money, PoolId, Price, Series, Share, Span, Time, preemption};
+use crate::{
+    Demand, JobId, LoadPrice, Money, PoolId, Price, Series, Share, Span, Time, preemption,
+};
 
 impl Market {
     /// What the job agreed to pay in a pool per node and second.
@@ -43,18 +45,60 @@ impl Market {
         self.in_use(pool, missing.sum())
     }
 
-    /// The prices that follow load and are others now than what the pools ask. Nothing where none does;
-    /// else linear in pools and outages.
+    /// The prices that follow load (not demand) and are others now than what the pools ask. Nothing
+    /// where none does; else linear in pools and outages.
     pub fn prices_by_load(&self) -> Vec<(PoolId, Price)> {
         if !self.pools.follow_load() {
             return Vec::new();
         }
         let mut missing = vec![0; self.free.len()];
         self.missing().for_each(|what| missing[what.pool.index()] += what.nodes);
-        let all = self.pools.load_prices().map(|(id, pool, price)| {
+        let by_load = self.pools.load_prices().filter(|(_, _, price)| price.every().is_none());
+        let all = by_load.map(|(id, pool, price)| {
             (id, pool.price, price.at(self.in_use(id, missing[id.index()]), pool.nodes))
         });
         all.filter(|(_, before, now)| before != now).map(|(id, _, now)| (id, now)).collect()
+    }
+
+    /// The price of a pool by demand: the highest whose share of the pool's nodes is in use, or asked
+    /// for by waiting jobs that would pay this price for all of their tasks there. So a price that no
+    /// job pays is not asked. A job that agreed with a queue counts there, whatever the price.
+    /// O(w log s) for w waiting jobs and s steps.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn price_by_demand(&self, pool: PoolId, price: &LoadPrice) -> Price {
+        let steps = price.steps();
+        // By the number of steps that they would pay.
+        let mut asked = vec![0u64; steps.len() + 1];
+        let waiting = self.queue().chain(self.lined().map(|(job, _)| job));
+        for (job, demand) in waiting.filter_map(|job| Some((job, self.demand(job)?))) {
+            let paid = match self.trade(job) {
+                Some(trade) if trade.pool == pool => steps.len(),
+                Some(_) => 0,
+                None => steps.partition_point(|(_, price)| self.would_pay(demand, pool, *price)),
+            };
+            let tasks = self.pools.tasks_in(pool, demand).min(demand.processors);
+            asked[paid] += u64::from(tasks);
+        }
+        let nodes = u64::from(self.pools.pool(pool).nodes);
+        let mut demanded = u64::from(self.nodes_in_use(pool));
+        for (step, (share, price)) in steps.iter().enumerate().rev() {
+            demanded += asked[step + 1];
+            if demanded * 1_000 >= u64::from(*share) * nodes {
+                return *price;
+            }
+        }
+        price.idle()
+    }
+
+    /// Whether the job could pay this price for all of its tasks in the pool, which suits it.
+    fn would_pay(&self, demand: &Demand, id: PoolId, price: Price) -> bool {
+        let pool = self.pools.pool(id);
+        let cost =
+            || i128::from((price * pool.length_of(demand)).0) * i128::from(demand.processors);
+        pool.suits_at(price, demand)
+            && demand.terms().budget.is_none_or(|budget| cost() <= i128::from(budget.0))
     }
 
     /// Outages that have begun, of nodes that are not in use.

@@ -27,7 +27,8 @@ impl Default for ByLoad {
 
 impl ByLoad {
     fn look(&self, market: &Market) -> Result<(), Violation> {
-        for (id, pool, price) in market.pools().load_prices() {
+        let all = market.pools().load_prices();
+        for (id, pool, price) in all.filter(|(_, _, price)| price.every().is_none()) {
             let load = self.used.of(id) * 1_000 / u64::from(pool.nodes);
             let reached = price.steps().iter().take_while(|(from, _)| u64::from(*from) <= load);
             let due = reached.last().map_or(price.idle(), |(_, price)| *price);

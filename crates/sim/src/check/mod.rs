@@ -4,6 +4,7 @@ mod admission;
 mod beliefs;
 mod capacity;
 mod cuts;
+mod demand_price;
 mod head;
 mod held;
 mod lifecycle;
@@ -68,6 +69,7 @@ pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
         Box::new(preemption::Notices::default()),
         Box::new(trades::AtList::default()),
         Box::new(load_price::ByLoad::default()),
+        Box::new(demand_price::ByDemand::default()),
     ];
     match promise {
         Promise::Nothing => {}

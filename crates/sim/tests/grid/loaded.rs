@@ -1,18 +1,21 @@
-//! Prices that follow the load of their pools, against what was in use.
+//! Prices that follow load or demand, against what was in use and waited.
 
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{LoadPrice, Money, Pool, PoolId, Pools, Price, Share, Span, Terms, Time};
+use tradewind_model::{
+    Demand, LoadPrice, Money, Pool, PoolId, Pools, Price, Share, Span, Terms, Time,
+};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::bsf::{Bsf, BsfSettings};
 use tradewind_sched::policy::cyclic::market::{CycleSettings, Cycles, Stretch};
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy};
 use tradewind_sched::policy::gridfill::{GridFill, GridFillSettings, Order};
 use tradewind_sched::window::{Algorithm, Variant};
-use tradewind_sim::workload::{LogJob, Overrun, Workload};
+use tradewind_sim::workload::{Job, LogJob, Overrun, Workload};
 use tradewind_sim::{Estimate, Ran, ReplaySettings, Run};
 
+use crate::posted::{self, Posted};
 use crate::worlds::*;
 use crate::{cycles, fill, naive};
 
@@ -23,17 +26,50 @@ fn stays(workload: &Workload, job: usize, ran: &Ran) -> Vec<(Share, Time)> {
     ran.place.shares(it.processors).map(stay).collect()
 }
 
-/// What a node of the pool cost at `at`: jobs count that began before, and were not over.
-fn price_then(workload: &Workload, run: &Run, pool: PoolId, at: Time) -> i64 {
-    let Some(price) = workload.pools.load_price(pool) else {
-        return naive::price_at(workload, pool, at.0);
-    };
+/// Nodes of the pool with jobs that began before `at`, and are not over by `until`.
+fn used(workload: &Workload, run: &Run, pool: PoolId, (at, until): (Time, Time)) -> u32 {
     let ran = run.jobs.iter().enumerate().filter(|(_, ran)| ran.refused.is_none());
     let before = ran.filter(|(_, ran)| ran.start < at);
     let stays = before.flat_map(|(job, ran)| stays(workload, job, ran));
-    let used = stays.filter(|(share, end)| share.pool == pool && *end > at);
-    let used = used.map(|(share, _)| share.nodes).sum();
-    naive::price_under(price, used, workload.pools.pool(pool).nodes)
+    let used = stays.filter(|(share, end)| share.pool == pool && *end > until);
+    used.map(|(share, _)| share.nodes).sum()
+}
+
+/// What a node of the pool cost at `at`.
+fn price_then(workload: &Workload, run: &Run, pool: PoolId, at: Time) -> i64 {
+    match workload.pools.load_price(pool) {
+        None => naive::price_at(workload, pool, at.0),
+        Some(price) if price.every().is_some() => demanded(workload, run, (pool, price), at),
+        Some(price) => {
+            let nodes = workload.pools.pool(pool).nodes;
+            naive::price_under(price, used(workload, run, pool, (at, at)), nodes)
+        }
+    }
+}
+
+/// The same by demand: from the first moment of the price to the last one by `at`.
+fn demanded(workload: &Workload, run: &Run, (id, price): (PoolId, &LoadPrice), at: Time) -> i64 {
+    let (pool, from) = (workload.pools.pool(id), workload.jobs[0].submit.0);
+    let (mut made, mut asks, mut before) = (Posted::default(), price.idle().0, from);
+    for now in (from..=at.0).filter(|now| posted::is_made(price, from, *now)) {
+        let jobs = || workload.jobs.iter().zip(&run.jobs).enumerate();
+        let waits =
+            |(_, (job, ran)): &(usize, (&Job, &Ran))| job.submit.0 < now && ran.start.0 >= now;
+        let demand = |job: &Job| {
+            let terms = job.terms.clone();
+            Demand { terms, ..Demand::new(job.processors, job.run) }
+        };
+        let waiting: Vec<Demand> = jobs().filter(waits).map(|it| demand(it.1.0)).collect();
+        made.sold = jobs().any(|(job, (_, ran))| {
+            let begins = ran.refused.is_none() && (before..now).contains(&ran.start.0);
+            begins && stays(workload, job, ran).iter().any(|(share, _)| share.pool == id)
+        });
+        // Jobs that end in this second are counted.
+        let used = used(workload, run, id, (Time(now), Time(now - 1)));
+        asks = made.make((price, pool), used, &waiting);
+        before = now;
+    }
+    asks
 }
 
 /// Every job pays for all of its time what its start cost, and no more than it may.

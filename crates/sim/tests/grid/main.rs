@@ -11,6 +11,7 @@ mod forks;
 mod live;
 mod loaded;
 mod naive;
+mod posted;
 mod priced;
 mod retraces;
 mod worlds;

@@ -5,6 +5,8 @@ use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::gridfill::{Depth, GridFillSettings, Order, Spread};
 use tradewind_sim::workload::Workload;
 
+use crate::posted::{self, Posted};
+
 const AHEAD: i64 = 1_500;
 /// By then all prices of these tests have come once.
 const PRICES_KNOWN: i64 = 200;
@@ -44,8 +46,10 @@ struct Naive<'a> {
     queue: Vec<Waits>,
     running: Vec<Runs>,
     fates: Vec<Option<Fate>>,
-    /// By pool whose price follows its load: the price of now.
+    /// By pool whose price follows its load or demand: the price of now.
     asked: Vec<Option<i64>>,
+    /// By pool, where prices follow demand.
+    posted: Vec<Posted>,
     /// Jobs that could not pay now if all nodes were free.
     dear: Vec<usize>,
 }
@@ -80,14 +84,44 @@ impl Naive<'_> {
         self.asked[pool.index()].unwrap_or_else(|| price_at(self.workload, pool, second))
     }
 
-    /// Prices follow what runs; whether any changed.
-    fn reprice(&mut self, used: impl Fn(&Self, PoolId) -> u32) -> bool {
+    /// Prices by load follow what runs; whether any changed.
+    fn reprice(&mut self) -> bool {
         let pools = &self.workload.pools;
-        let asks = |(id, pool): (PoolId, &Pool)| {
-            Some(price_under(pools.load_price(id)?, used(self, id), pool.nodes))
+        let asks = |(id, pool): (PoolId, &Pool)| match pools.load_price(id)? {
+            by_demand if by_demand.every().is_some() => self.asked[id.index()],
+            by_load => Some(price_under(by_load, self.used(id), pool.nodes)),
         };
         let asked: Vec<_> = pools.iter().map(asks).collect();
         std::mem::replace(&mut self.asked, asked.clone()) != asked
+    }
+
+    /// Prices by demand whose moment it is follow what ran and waited until now; whether any changed,
+    /// if it is the moment of any.
+    fn post(&mut self, now: i64, submitted: usize) -> Option<bool> {
+        let (workload, before) = (self.workload, self.asked.clone());
+        let waits = |job: &usize| {
+            self.fates[*job].is_none() && self.running.iter().all(|runs| runs.job != *job)
+        };
+        let waiting: Vec<Demand> =
+            (0..submitted).filter(waits).map(|job| self.demand(job)).collect();
+        let mut is_moment = false;
+        for (id, pool) in workload.pools.iter() {
+            let price = workload.pools.load_price(id);
+            let from = workload.jobs[0].submit.0;
+            if let Some(price) = price.filter(|price| posted::is_made(price, from, now)) {
+                is_moment = true;
+                let used = self.used(id);
+                let asks = self.posted[id.index()].make((price, pool), used, &waiting);
+                self.asked[id.index()] = Some(asks);
+            }
+        }
+        is_moment.then(|| self.asked != before)
+    }
+
+    /// Prices of idle pools.
+    fn idle(&mut self) {
+        let pools = &self.workload.pools;
+        self.asked = pools.iter().map(|(id, _)| Some(pools.load_price(id)?.idle().0)).collect();
     }
 
     fn used(&self, pool: PoolId) -> u32 {
@@ -229,7 +263,7 @@ impl Naive<'_> {
     /// Whether the job could run on idle pools.
     fn possible(&mut self, now: i64, job: usize) -> bool {
         let asked = self.asked.clone();
-        self.reprice(|_, _| 0);
+        self.idle();
         let possible = self.possible_at_these(now, job);
         self.asked = asked;
         possible
@@ -317,6 +351,7 @@ impl Naive<'_> {
                 self.queue.remove(place);
                 let mut shares: Vec<Share> = pieces.iter().map(|piece| piece.share).collect();
                 shares.sort_by_key(|share| share.pool);
+                shares.iter().for_each(|share| self.posted[share.pool.index()].sold = true);
                 self.fates[job] = Some(Fate::Starts(now, shares));
                 self.running.push(Runs { job, start: now, pieces });
             } else {
@@ -377,8 +412,16 @@ impl Naive<'_> {
         self.queue.len() < waited
     }
 
-    fn round(&mut self, now: i64, next: &mut usize, later: &mut Vec<(i64, usize)>) -> bool {
+    fn round(
+        &mut self,
+        now: i64,
+        posted: Option<bool>,
+        next: &mut usize,
+        later: &mut Vec<(i64, usize)>,
+    ) -> bool {
         let (ended, before) = (self.end(now), *next);
+        // At such a moment prices by load are made, too.
+        let posted = posted.is_some_and(|changed| changed | self.reprice());
         let mut new = Vec::new();
         while self.workload.jobs.get(*next).is_some_and(|job| job.submit.0 <= now) {
             let (job, joins) = (*next, self.from(now, *next));
@@ -395,13 +438,13 @@ impl Naive<'_> {
         let waiting: Vec<usize> = self.queue.iter().map(|waits| waits.job).collect();
         let expired = waiting.into_iter().any(|job| !self.possible(now, job));
         let all = self.knobs.depth == Depth::All;
-        if !ended && *next == before && new.is_empty() && !due && !expired {
+        if !posted && !ended && *next == before && new.is_empty() && !due && !expired {
             if self.priced() && !all {
                 return self.look_again(now);
             }
             return false;
         }
-        let repriced = self.reprice(Naive::used);
+        let repriced = self.reprice() || posted;
         let upset = self.outlived(now);
         if !all || upset {
             self.queue.iter_mut().for_each(|waits| waits.reserved.clear());
@@ -425,12 +468,16 @@ impl Naive<'_> {
 pub(crate) fn fates(workload: &Workload, knobs: GridFillSettings) -> Vec<Fate> {
     let fates = vec![None; workload.jobs.len()];
     let asked = vec![None; workload.pools.as_slice().len()];
+    let posted = vec![Posted::default(); workload.pools.as_slice().len()];
     let (queue, running, dear) = (vec![], vec![], vec![]);
-    let mut naive = Naive { workload, knobs, queue, running, fates, asked, dear };
-    naive.reprice(|_, _| 0);
+    let mut naive = Naive { workload, knobs, queue, running, fates, asked, dear, posted };
+    naive.idle();
     let (mut now, mut next, mut later) = (0, 0, Vec::new());
     while naive.fates.iter().any(Option::is_none) {
-        while naive.round(now, &mut next, &mut later) {}
+        let mut posted = naive.post(now, next);
+        while naive.round(now, posted, &mut next, &mut later) {
+            posted = None;
+        }
         now += 1;
     }
     naive.fates.into_iter().flatten().collect()

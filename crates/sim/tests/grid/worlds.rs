@@ -55,19 +55,27 @@ pub(crate) fn any_priced_grid() -> impl Strategy<Value = Arc<Pools>> {
         .prop_map(|(pools, rates)| Arc::new(pools.as_ref().clone().with_rates(Rates::new(rates))))
 }
 
-/// The prices of some pools rise with their load.
+/// The prices of some pools rise with their load, of others with the demand.
 pub(crate) fn any_loaded_grid(
     pools: impl Strategy<Value = Arc<Pools>>,
 ) -> impl Strategy<Value = Arc<Pools>> {
     let steps = prop::collection::vec((1u32..500, 0i64..3_000_000), 1..4);
-    let price = (0i64..2_000_000, steps).prop_map(|(idle, steps)| {
+    let every = prop::option::of((1i64..30).prop_map(Span));
+    let price = (0i64..2_000_000, steps, every).prop_map(|(idle, steps, every)| {
         let (mut load, mut price) = (0, idle);
         let step = |(more, dearer): (u32, i64)| {
             (load, price) = (load + more, price + dearer);
             (load, Price(price))
         };
         let steps = std::iter::once((0, Price(idle))).chain(steps.into_iter().map(step));
-        LoadPrice::new(steps.take_while(|(load, _)| *load <= 1_000).collect()).unwrap()
+        match every {
+            // Steps of demand are wider.
+            Some(every) => {
+                let steps = steps.map(|(share, price)| (share * 3, price)).collect();
+                LoadPrice::by_demand(steps, every).unwrap()
+            }
+            None => LoadPrice::new(steps.take_while(|(load, _)| *load <= 1_000).collect()).unwrap(),
+        }
     });
     (pools, prop::collection::vec(prop::option::weighted(0.7, price), 5)).prop_map(
         |(pools, mut prices)| {
