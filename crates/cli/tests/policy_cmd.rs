@@ -173,15 +173,17 @@ fn a_command_reads_prices_by_load() {
     );
     let grid = folder.path().join("grid.toml");
     let text = "[[site]]\nname = 'a'\nprice = { load = [[0, 0.5], [0.001, 2]] }\n\
-                pool = [{ name = 'p', nodes = 4096 }, { name = 'q', nodes = 1, price = 1 }]\n";
+                pool = [{ name = 'p', nodes = 4096 }, { name = 'q', nodes = 1, price = 1 },\n\
+                {  name = 'r', nodes = 1, price = { demand = [[0, 7], [2.5, 8]] } }]\n";
     std::fs::write(&grid, text).unwrap();
     let args = ["--policy-cmd", &listens, "--grid", &grid.display().to_string()];
     simulate(&folder.path().join("out"), &args).success();
     let told = std::fs::read_to_string(&told).unwrap();
     let first = told.lines().next().unwrap();
     assert!(first.contains(r#""price":0.5,"price_by_load":[[0,0.5],[0.001,2]]"#), "{first}");
+    assert!(first.contains(r#""price":7,"price_by_demand":[[0,7],[2.5,8]]"#), "{first}");
     let passes = |prices: &str| told.lines().skip(1).filter(|pass| pass.contains(prices)).count();
-    let (idle, used) = (passes(r#""prices":[0.5,1]"#), passes(r#""prices":[2,1]"#));
+    let (idle, used) = (passes(r#""prices":[0.5,1,"#), passes(r#""prices":[2,1,"#));
     assert!(idle > 0 && used > 0 && idle + used == told.lines().count() - 1, "{idle} {used}");
 }
 

@@ -9,8 +9,9 @@ use crate::engine::earlier;
 #[derive(Debug, Default)]
 pub(crate) struct Postings(Vec<Posting>);
 
-/// The price of one pool. Waiting jobs raise it; if nothing starts or ends in the pool for a whole
-/// interval, they do not count until something does. So a price that keeps all jobs waiting falls.
+/// The price of one pool. Waiting jobs raise it. If for a whole interval nothing starts or ends there,
+/// though one of them would fit into what is free, they do not count until something does: so a price
+/// falls at which nothing is sold.
 #[derive(Debug)]
 struct Posting {
     pool: PoolId,
@@ -86,9 +87,12 @@ impl Posting {
         let (pool, price) = (pools.pool(self.pool), pools.load_price(self.pool)?);
         let used = market.nodes_in_use(self.pool);
         let moved = std::mem::take(&mut self.sold) || used != self.used;
-        let rests = !moved && (self.rests || self.raised);
         let of_use = price.at(used, pool.nodes);
-        let asks = if rests { of_use } else { market.price_by_demand(self.pool, price) };
+        let (of_demand, fewest) = market.price_by_demand(self.pool, price);
+        let fits = fewest.is_some_and(|tasks| tasks <= market.free_in(self.pool));
+        let unsold = self.raised && of_demand > of_use && fits;
+        let rests = !moved && (self.rests || unsold);
+        let asks = if rests { of_use } else { of_demand };
         let changes = asks != pool.price || rests != self.rests || moved;
         (self.used, self.rests, self.raised) = (used, rests, asks > of_use);
         (self.is_due, self.next) = (changes, self.next + self.every);

@@ -31,13 +31,16 @@ struct PoolMessage<'a> {
     site: u32,
     nodes: u32,
     performance: Amount,
-    /// Where it changes with time or load: the lowest that it ever is.
+    /// Where it changes with time, load or demand: the lowest that it ever is.
     price: Amount,
     #[serde(skip_serializing_if = "Option::is_none")]
     prices: Option<PricesMessage>,
     /// From which share of its nodes in use on, and the price from then on.
     #[serde(skip_serializing_if = "Option::is_none")]
     price_by_load: Option<Vec<(Amount, Amount)>>,
+    /// The same of its nodes in use or asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price_by_demand: Option<Vec<(Amount, Amount)>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     attributes: BTreeMap<&'a str, Property<'a>>,
 }
@@ -91,21 +94,28 @@ fn properties(of: &Attributes) -> BTreeMap<&str, Property<'_>> {
 
 impl<'a> Hello<'a> {
     pub(super) fn new(pools: &'a Pools) -> Hello<'a> {
-        let pool = |(index, pool): (usize, &'a tradewind_model::Pool)| PoolMessage {
-            pool: index as u32,
-            name: &pool.name,
-            site: pool.site.0,
-            nodes: pool.nodes,
-            performance: Amount::Performance(pool.performance.thousandths()),
-            price: Amount::Price(pool.price),
-            prices: pools.rate(PoolId(index as u32)).map(|rate| rate.as_ref().into()),
-            price_by_load: pools.load_price(PoolId(index as u32)).map(steps),
-            attributes: properties(&pool.attributes),
+        let pool = |(id, pool): (PoolId, &'a tradewind_model::Pool)| {
+            let follows = |demand: bool| {
+                let price = pools.load_price(id);
+                price.filter(|price| price.every().is_some() == demand).map(steps)
+            };
+            PoolMessage {
+                pool: id.0,
+                name: &pool.name,
+                site: pool.site.0,
+                nodes: pool.nodes,
+                performance: Amount::Performance(pool.performance.thousandths()),
+                price: Amount::Price(pool.price),
+                prices: pools.rate(id).map(|rate| rate.as_ref().into()),
+                price_by_load: follows(false),
+                price_by_demand: follows(true),
+                attributes: properties(&pool.attributes),
+            }
         };
         Hello {
             protocol: PROTOCOL,
             sites: pools.sites().iter().map(|site| site.name.as_str()).collect(),
-            pools: pools.as_slice().iter().enumerate().map(pool).collect(),
+            pools: pools.iter().map(pool).collect(),
         }
     }
 }

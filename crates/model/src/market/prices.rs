@@ -62,15 +62,15 @@ impl Market {
 
     /// The price of a pool by demand: the highest whose share of the pool's nodes is in use, or asked
     /// for by waiting jobs that would pay this price for all of their tasks there. So a price that no
-    /// job pays is not asked. A job that agreed with a queue counts there, whatever the price.
-    /// O(w log s) for w waiting jobs and s steps.
+    /// job pays is not asked. A job that agreed with a queue counts there, whatever the price. With it
+    /// the fewest tasks of a waiting job that would pay it. O(w log s) for w waiting jobs and s steps.
     ///
     /// # Panics
     /// If there is no such pool.
-    pub fn price_by_demand(&self, pool: PoolId, price: &LoadPrice) -> Price {
+    pub fn price_by_demand(&self, pool: PoolId, price: &LoadPrice) -> (Price, Option<u32>) {
         let steps = price.steps();
-        // By the number of steps that they would pay.
-        let mut asked = vec![0u64; steps.len() + 1];
+        // By the number of steps that they would pay: all tasks, and the fewest of a job.
+        let mut asked = vec![(0u64, None::<u32>); steps.len() + 1];
         let waiting = self.queue().chain(self.lined().map(|(job, _)| job));
         for (job, demand) in waiting.filter_map(|job| Some((job, self.demand(job)?))) {
             let paid = match self.trade(job) {
@@ -79,17 +79,24 @@ impl Market {
                 None => steps.partition_point(|(_, price)| self.would_pay(demand, pool, *price)),
             };
             let tasks = self.pools.tasks_in(pool, demand).min(demand.processors);
-            asked[paid] += u64::from(tasks);
+            if tasks == 0 {
+                continue; // too little memory
+            }
+            let (all, fewest) = &mut asked[paid];
+            *all += u64::from(tasks);
+            *fewest = Some(fewest.map_or(tasks, |fewest| fewest.min(tasks)));
         }
         let nodes = u64::from(self.pools.pool(pool).nodes);
-        let mut demanded = u64::from(self.nodes_in_use(pool));
+        let (mut demanded, mut fewest) = (u64::from(self.nodes_in_use(pool)), None);
         for (step, (share, price)) in steps.iter().enumerate().rev() {
-            demanded += asked[step + 1];
-            if demanded * 1_000 >= u64::from(*share) * nodes {
-                return *price;
+            demanded += asked[step + 1].0;
+            fewest = fewest.into_iter().chain(asked[step + 1].1).min();
+            // The first step is one of no share.
+            if step == 0 || demanded * 1_000 >= u64::from(*share) * nodes {
+                return (*price, fewest);
             }
         }
-        price.idle()
+        (price.idle(), None)
     }
 
     /// Whether the job could pay this price for all of its tasks in the pool, which suits it.

@@ -51,7 +51,11 @@ impl MarketView {
                 let step =
                     |(load, price): &(u32, Price)| (f64::from(*load) / 1e3, price.0 as f64 / 1e6);
                 let steps: Vec<_> = price.steps().iter().map(step).collect();
-                it.set_item("price_by_load", steps)?;
+                let follows = match price.every() {
+                    Some(_) => "price_by_demand",
+                    None => "price_by_load",
+                };
+                it.set_item(follows, steps)?;
             }
             all.append(it)?;
         }

@@ -121,6 +121,10 @@ fn suits(kind: &KindOptions, workload: &Workload) -> Result<(), Failure> {
         "backfill" | "order" if !plain => {
             Err(Failure::usage("these worlds are of one cluster without outages"))
         }
+        "backfill" | "order" if pools.follow_demand() => {
+            let failure = Failure::usage("prices by demand are not part of these worlds");
+            Err(failure.hint("use a price, or prices by load"))
+        }
         "pool" | "bid" if !workload.owners.is_empty() => {
             let failure = Failure::usage("owners' queues are not part of worlds");
             Err(failure.hint("use a grid without logs of owners"))

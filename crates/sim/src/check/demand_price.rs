@@ -15,6 +15,8 @@ use super::{Checker, Violation};
 #[derive(Debug)]
 pub(super) struct ByDemand {
     used: HeldNodes,
+    /// In use or missing.
+    held: HeldNodes,
     /// What waits, and what it agreed on.
     waiting: BTreeMap<JobId, (Demand, Option<Trade>)>,
     /// By pool whose price follows demand; made at the first event.
@@ -36,7 +38,8 @@ struct Posted {
 impl Default for ByDemand {
     fn default() -> ByDemand {
         let used = HeldNodes::new(|cause| cause == Cause::Local);
-        ByDemand { used, waiting: BTreeMap::new(), posted: None }
+        let held = HeldNodes::new(|_| true);
+        ByDemand { used, held, waiting: BTreeMap::new(), posted: None }
     }
 }
 
@@ -57,7 +60,8 @@ impl ByDemand {
             // When nothing happens for three intervals, the price has become what it stays.
             for _ in 0..4 {
                 if it.next <= now {
-                    it.make(pools, (*id, price), self.used.of(*id), &self.waiting);
+                    let nodes = (self.used.of(*id), self.held.of(*id));
+                    it.make(pools, (*id, price), nodes, &self.waiting);
                     it.next = it.next + it.every;
                 }
             }
@@ -80,6 +84,7 @@ impl ByDemand {
 
     fn note(&mut self, market: &Market, event: &Event) {
         self.used.note(event);
+        self.held.note(event);
         let job = match event {
             Event::Started { job, place } => {
                 let nodes = market.demand(*job).map_or(0, |demand| demand.processors);
@@ -113,12 +118,10 @@ impl Posted {
         &mut self,
         pools: &Pools,
         (id, price): (PoolId, &LoadPrice),
-        used: u64,
+        (used, held): (u64, u64),
         waiting: &BTreeMap<JobId, (Demand, Option<Trade>)>,
     ) {
         let moved = std::mem::take(&mut self.sold) || used != self.used;
-        self.rests = !moved && (self.rests || self.raised);
-        let counts = !self.rests;
         let by = |counts: bool| {
             let asked = |step: &&(u32, Price)| {
                 let tasks = waiting.values().map(|it| tasks(pools, id, it, step.1));
@@ -127,8 +130,13 @@ impl Posted {
             };
             price.steps().iter().filter(asked).map(|step| step.1).max().unwrap_or(price.idle())
         };
-        (self.used, self.asks) = (used, by(counts));
-        self.raised = self.asks > by(false);
+        let (low, high) = (by(false), by(true));
+        let free = u64::from(pools.pool(id).nodes).saturating_sub(held);
+        let fits = |it| (1..=free).contains(&tasks(pools, id, it, high));
+        let unsold = self.raised && high > low && waiting.values().any(fits);
+        self.rests = !moved && (self.rests || unsold);
+        self.asks = if self.rests { low } else { high };
+        (self.used, self.raised) = (used, self.asks > low);
     }
 }
 

@@ -61,17 +61,21 @@ pub(crate) fn any_site() -> impl Strategy<Value = Arc<Pools>> {
     })
 }
 
-/// Prices of such queues that rise with their load.
+/// Prices of such queues that rise with their load, or the demand.
 pub(crate) fn any_load_prices() -> impl Strategy<Value = Vec<Option<LoadPrice>>> {
     let steps = prop::collection::btree_map(1u32..=1_000, 0i64..5, 0..3);
-    let one = (0i64..4, steps).prop_map(|(idle, steps)| {
+    let every = prop::option::of((1i64..40).prop_map(Span));
+    let one = (0i64..4, steps, every).prop_map(|(idle, steps, every)| {
         let mut price = idle;
         let step = |(load, dearer): (u32, i64)| {
             price += dearer;
             (load, Price(price))
         };
         let steps = std::iter::once((0, Price(idle))).chain(steps.into_iter().map(step));
-        LoadPrice::new(steps.collect()).unwrap()
+        match every {
+            Some(every) => LoadPrice::by_demand(steps.collect(), every).unwrap(),
+            None => LoadPrice::new(steps.collect()).unwrap(),
+        }
     });
     prop::collection::vec(prop::option::weighted(0.7, one), 5)
 }

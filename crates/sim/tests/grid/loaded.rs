@@ -202,8 +202,23 @@ fn job(submit: i64, processors: u32, run: i64, budget: Option<i64>) -> LogJob {
     }
 }
 
+/// The same nodes: 1 credit while fewer than 4 are in use or asked for, then 3; every 10 s.
+fn demanded_nodes() -> Arc<Pools> {
+    let steps = vec![(0, Price::credits(1)), (1_000, Price::credits(3))];
+    let price = LoadPrice::by_demand(steps, Span(10)).unwrap();
+    Arc::new(rising().as_ref().clone().with_load_prices(vec![Some(price)]))
+}
+
 fn played(jobs: &[LogJob], policy: &mut dyn Policy) -> Vec<(Option<i64>, i64)> {
-    let run = replay(&workload(&rising(), jobs, Overrun::Kill), ReplaySettings::default(), policy);
+    played_on(&rising(), jobs, policy)
+}
+
+fn played_on(
+    pools: &Arc<Pools>,
+    jobs: &[LogJob],
+    policy: &mut dyn Policy,
+) -> Vec<(Option<i64>, i64)> {
+    let run = replay(&workload(pools, jobs, Overrun::Kill), ReplaySettings::default(), policy);
     let cost = run.jobs.iter().map(|ran| ran.cost.0 / 1_000_000);
     starts(&run).into_iter().zip(cost).collect()
 }
@@ -218,6 +233,33 @@ fn a_job_waits_until_it_can_pay() {
     let jobs = [job(0, 2, 20, None), job(5, 1, 10, Some(9))];
     let filled = played(&jobs, &mut GridFill::new(GridFillSettings::default()));
     assert_eq!(filled, [(Some(0), 40), (None, 0)]);
+}
+
+#[test]
+fn a_job_that_waits_raises_the_price() {
+    let fill = || GridFill::new(GridFillSettings::default());
+    // At 10 and 20 two or four nodes are in use and four asked for; at 30 four are in use. Whoever
+    // cannot pay 3 asks for nothing at that price.
+    let jobs = [job(0, 2, 20, None), job(1, 4, 10, None), job(12, 1, 10, Some(12))];
+    let filled = played_on(&demanded_nodes(), &jobs, &mut fill());
+    assert_eq!(filled, [(Some(0), 40), (Some(20), 120), (Some(40), 10)]);
+    // The wide job cannot pay 3 for all of its tasks, so it does not raise the price.
+    let jobs = [job(0, 2, 20, None), job(1, 4, 10, Some(119)), job(12, 1, 10, Some(12))];
+    let filled = played_on(&demanded_nodes(), &jobs, &mut fill());
+    assert_eq!(filled, [(Some(0), 40), (Some(20), 40), (Some(40), 10)]);
+}
+
+/// The wide job may start at 100, and raises the price until for 10 s nothing was sold; so again after
+/// the other job.
+#[test]
+fn a_price_that_sells_nothing_falls() {
+    let mut wide = job(1, 4, 10, None);
+    let terms = Terms { earliest_start: Some(Time(100)), ..Terms::NONE };
+    wide.terms = Some(Arc::new(terms));
+    let jobs = [wide, job(12, 1, 10, Some(12))];
+    let filled =
+        played_on(&demanded_nodes(), &jobs, &mut GridFill::new(GridFillSettings::default()));
+    assert_eq!(filled, [(Some(100), 40), (Some(21), 10)]);
 }
 
 /// A horizon of fixed length is no reason to keep a job that no cycle can hold.

@@ -304,7 +304,8 @@ impl Naive<'_> {
     fn next_to_look_at(&self, looked: &[usize]) -> Option<usize> {
         let left = |waits: &&Waits| !looked.contains(&waits.job);
         let first = self.queue.iter().position(|waits| left(&waits))?;
-        match (self.knobs.candidates, self.knobs.depth) {
+        let candidates = self.knobs.candidates.filter(|order| *order != self.knobs.order);
+        match (candidates, self.knobs.depth) {
             (Some(order), Depth::First(depth @ 1..)) if self.before(first) >= depth as usize => {
                 Some(self.queue.iter().filter(left).min_by_key(|it| self.key_by(order, it))?.job)
             }

@@ -35,9 +35,14 @@ impl Posted {
             reached.map(|(_, price)| price.0).max().unwrap()
         };
         let quiet = !self.sold && used == self.used;
-        let rests = quiet && (self.rests || self.raised);
-        let asks = highest(!rests);
-        *self = Posted { used, raised: asks > highest(false), rests, sold: false };
+        let (low, high) = (highest(false), highest(true));
+        let fits = |it: &&Demand| {
+            pays(it, pool, Price(high)) && it.processors.min(pool.nodes) + used <= pool.nodes
+        };
+        let unsold = self.raised && high > low && waiting.iter().any(|it| fits(&it));
+        let rests = quiet && (self.rests || unsold);
+        let asks = if rests { low } else { high };
+        *self = Posted { used, raised: asks > low, rests, sold: false };
         asks
     }
 }
