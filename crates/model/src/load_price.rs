@@ -10,7 +10,7 @@ pub struct LoadPrice {
     /// Thousandths of the pool's nodes from which on a price holds, and that price: ascending, the
     /// first from 0.
     steps: Vec<(u32, Price)>,
-    /// Where waiting jobs count, too: after how many seconds the price is made anew.
+    /// Where waiting jobs count, too: after how many seconds the price is made again.
     every: Option<Span>,
 }
 
@@ -42,7 +42,7 @@ impl LoadPrice {
     }
 
     /// These steps, by the nodes in use and those that waiting jobs ask for, which may be more than
-    /// there are: [`Market::price_by_demand`](crate::Market::price_by_demand). The price is made anew
+    /// there are: [`Market::price_by_demand`](crate::Market::price_by_demand). The price is made again
     /// every so many seconds, at least 1.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl LoadPrice {
         self.steps[0].1
     }
 
-    /// After how many seconds it is made anew, if it follows the demand of waiting jobs, too.
+    /// After how many seconds it is made again, if it follows the demand of waiting jobs, too.
     pub fn every(&self) -> Option<Span> {
         self.every
     }

@@ -61,7 +61,7 @@ pub(crate) trait World {
 
     /// The next outage that is announced by `now`. It gets the market's next id.
     fn outage(&mut self, now: Time) -> Option<Outage>;
-    /// Prices that are made anew before anything else happens in this second, if it is their moment:
+    /// Prices that are made again before anything else happens in this second, if it is their moment:
     /// those that change.
     fn posted(&mut self, _market: &Market) -> Option<Vec<(PoolId, Price)>> {
         None
@@ -152,7 +152,7 @@ pub(crate) struct Engine<W, P> {
     pub(crate) looks: u64,
     /// Passes in a row that the policy asked for and did nothing with.
     idle: u32,
-    /// Whether prices were made anew in this round, and stayed.
+    /// Whether prices were made again in this round, and stayed.
     posts_alone: bool,
     /// Events that the policy has not seen, and a buffer for its answer.
     pub(crate) events: Vec<Event>,
@@ -208,7 +208,7 @@ impl<W: World, P: Policy> Engine<W, P> {
         self.before_submissions()?;
         while self.submit_next()? {}
         self.after_submissions()?;
-        // Prices that were made anew and stayed are no reason for a pass.
+        // Prices that were made again and stayed are no reason for a pass.
         let is_woken = self.wake.is_some_and(|at| at <= self.market.now());
         if self.posts_alone && self.events.is_empty() && !is_woken {
             return Ok(());
@@ -232,7 +232,7 @@ impl<W: World, P: Policy> Engine<W, P> {
         self.prices()
     }
 
-    /// Prices that are made anew at their own moments.
+    /// Prices that are made again at their own moments.
     pub(crate) fn post(&mut self) -> Result<(), SimError> {
         let posted = self.world.posted(&self.market);
         self.posts_alone = posted.as_ref().is_some_and(Vec::is_empty);

@@ -1,10 +1,10 @@
-//! Prices that follow demand, made anew at fixed moments.
+//! Prices that follow demand, made again at fixed moments.
 
 use tradewind_model::{Event, Market, PoolId, Pools, Price, Span, Time};
 
 use crate::engine::earlier;
 
-/// When the prices by demand of all pools are made anew, and which of them count waiting jobs. Without
+/// When the prices by demand of all pools are made again, and which of them count waiting jobs. Without
 /// such prices it does nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Postings(Vec<Posting>);

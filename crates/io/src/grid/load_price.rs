@@ -27,7 +27,7 @@ const DEMAND: Form = Form {
 };
 /// More steps than a price needs.
 const MAX_STEPS: usize = 100;
-/// How often a price by demand is made anew.
+/// How often a price by demand is made again.
 const EVERY: Span = Span(600);
 
 /// Whether the price is one that follows load or demand.

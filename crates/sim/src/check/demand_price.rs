@@ -10,7 +10,7 @@ use tradewind_sched::policy::Policy;
 use super::held::HeldNodes;
 use super::{Checker, Violation};
 
-/// Makes each price anew at its moments by books of its own, which know what runs and waits, and
+/// Makes each price again at its moments by books of its own, which know what runs and waits, and
 /// compares it at each start and trade, and after each pass.
 #[derive(Debug)]
 pub(super) struct ByDemand {

@@ -238,7 +238,7 @@ fn a_job_waits_until_it_can_pay() {
 #[test]
 fn a_job_that_waits_raises_the_price() {
     let fill = || GridFill::new(GridFillSettings::default());
-    // At 10 and 20 two or four nodes are in use and four asked for; at 30 four are in use. Whoever
+    // At 10 and 20 two or four nodes are in use and four asked for; at 30 four are in use. A job that
     // cannot pay 3 asks for nothing at that price.
     let jobs = [job(0, 2, 20, None), job(1, 4, 10, None), job(12, 1, 10, Some(12))];
     let filled = played_on(&demanded_nodes(), &jobs, &mut fill());
