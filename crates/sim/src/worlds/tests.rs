@@ -210,6 +210,10 @@ proptest! {
         estimate in estimates(),
         picks in prop::collection::vec(0_usize..6, 8),
     ) {
+        // The script does not know in which pass of a second a job started, and a price may follow
+        // the load of each: there are several where a job takes no time.
+        let takes_time = |job: &crate::workload::Job| job.run > Span::ZERO;
+        prop_assume!(!workload.pools.follow_load() || workload.jobs.iter().all(takes_time));
         for kind in [Kind::Backfill { candidates: 4 }, Kind::Order { candidates: 4 }] {
             let turn = std::cell::Cell::new(0);
             let choose = |_: &[bool]| {
