@@ -21,7 +21,7 @@ pub enum LoadPriceError {
     #[error("no price holds for an idle pool")]
     NotFromIdle,
     /// A load is not above the one before, or above the greatest that there is.
-    #[error("the load of a step is not between that of the step before and {}", .most / 1_000)]
+    #[error("the share of a step is not between that of the step before and {}", .most / 1_000)]
     Load {
         /// Thousandths.
         most: u32,

@@ -280,7 +280,7 @@ fn prices_may_follow_load() {
     for (load, why) in [
         ("[]", "no price holds for an idle pool"),
         ("[[0.5, 1]]", "no price holds for an idle pool"),
-        ("[[0, 1], [0.5, 3], [0.5, 4]]", "the load of a step is not between"),
+        ("[[0, 1], [0.5, 3], [0.5, 4]]", "the share of a step is not between"),
         ("[[0, 1], [1.5, 3]]", "site[0].pool[0].price.load[1]: `1.5` is out of range"),
         ("[[0, 2], [0.5, 1]]", "the price of a step is below that of the step before"),
         ("[[0, 1], 3]", "expected `[share, price]`, found the number `3`"),
