@@ -8,7 +8,7 @@ use tradewind_model::{
     Attribute, Criterion, Grid, Money, NodeId, Reason, Request, SlotList, Span, Time, Window,
 };
 
-use crate::window::{Found, Scratch, Search, Searcher, spans_for_one};
+use crate::window::{Found, Scratch, Search, Searcher, SlotIndex, WholeList, spans_for_one};
 
 pub use power::{least_carbon, least_energy};
 
@@ -63,28 +63,54 @@ fn all<'a>(
 ) -> impl Iterator<Item = Quote> + 'a {
     let own = Some(&request.criterion).filter(|own| !CRITERIA.contains(own));
     let mut scratch = Scratch::default();
-    let mut before: Option<Searcher> = None;
+    let mut searches = Searches::new(grid, slots);
     let quote = move |criterion: &Criterion| {
         let search = Search { work_limit, ..Search::best(criterion.clone()) };
-        let searcher = searcher(&before, grid, request, &search);
-        let found = searcher.find(slots, Time::MIN, &mut scratch);
-        let answer = found.ok_or_else(|| searcher.reason_on(grid, request, slots, &mut scratch));
-        before = Some(searcher);
+        let found = searches.find(request, &search, &mut scratch);
+        let answer = found.ok_or_else(|| {
+            searches.searcher(request, &search).reason_on(grid, request, slots, &mut scratch)
+        });
         Quote { criterion: criterion.clone(), answer }
     };
     CRITERIA.iter().chain(own).map(quote)
 }
 
-/// The searcher that follows another one for the same request.
-fn searcher(
-    before: &Option<Searcher>,
-    grid: &Grid,
-    request: &Request,
-    search: &Search,
-) -> Searcher {
-    match before {
-        Some(before) => before.again(grid, request, search),
-        None => Searcher::new(grid, request, search),
+/// Several searches of one list for one request, whose budget and deadline may change.
+struct Searches<'a> {
+    grid: &'a Grid,
+    slots: &'a SlotList,
+    /// If the list is long.
+    index: Option<SlotIndex<'a>>,
+    /// The last searcher of the whole list.
+    before: Option<Searcher>,
+}
+
+impl<'a> Searches<'a> {
+    fn new(grid: &'a Grid, slots: &'a SlotList) -> Searches<'a> {
+        let index = SlotIndex::is_for(slots).then(|| SlotIndex::new(grid, slots));
+        Searches { grid, slots, index, before: None }
+    }
+
+    fn find(&mut self, request: &Request, search: &Search, scratch: &mut Scratch) -> Option<Found> {
+        let slots = self.slots;
+        let index = self.index.as_ref();
+        let among_some =
+            index.map(|it| it.find_among_some(slots, (request, search), Time::MIN, scratch));
+        match among_some {
+            Some(Ok(found)) => found,
+            Some(Err(WholeList)) | None => {
+                self.searcher(request, search).find(slots, Time::MIN, scratch)
+            }
+        }
+    }
+
+    /// A searcher of the whole list; nodes are ranked again only if they must be.
+    fn searcher(&mut self, request: &Request, search: &Search) -> &Searcher {
+        let next = match &self.before {
+            Some(before) => before.again(self.grid, request, search),
+            None => Searcher::new(self.grid, request, search),
+        };
+        self.before.insert(next)
     }
 }
 
@@ -104,12 +130,9 @@ pub struct WindowFront {
 /// searches, O(p log p) each, per point; nodes are ranked once.
 pub fn front(grid: &Grid, slots: &SlotList, request: &Request, max_points: usize) -> WindowFront {
     let mut scratch = Scratch::default();
-    let mut before: Option<Searcher> = None;
+    let mut searches = Searches::new(grid, slots);
     let mut best = |request: &Request, criterion: Criterion| {
-        let searcher = searcher(&before, grid, request, &Search::best(criterion));
-        let found = searcher.find(slots, Time::MIN, &mut scratch).map(|found| found.window);
-        before = Some(searcher);
-        found
+        searches.find(request, &Search::best(criterion), &mut scratch).map(|found| found.window)
     };
     let mut windows = Vec::new();
     let mut request = request.clone();

@@ -32,6 +32,7 @@ mod csa;
 mod expiries;
 mod front;
 mod groups;
+mod index;
 mod judges;
 mod limits;
 mod nodes;
@@ -49,6 +50,7 @@ mod sweep;
 mod work;
 
 pub use front::{FreeAtOnce, FrontRequest};
+pub use index::{SlotIndex, WholeList};
 pub use limits::derived_budget;
 pub(crate) use places::{least_demand, spans_for_one};
 pub use search::{Algorithm, Found, Proof, Scratch, Search, Variant};

@@ -20,19 +20,20 @@ use super::{csa, paper, priced, reason, sites};
 #[derive(Debug, Clone)]
 pub(super) struct NodeSearcher {
     pub(super) prepared: PreparedRequest,
-    method: Method,
+    /// `None`: the papers' own steps.
+    method: Option<Method>,
     /// Where the window must lie at one site and several could have it: the search at each.
     by_site: Vec<NodeSearcher>,
 }
 
+/// The exact searches at constant prices.
 #[derive(Debug, Clone)]
-enum Method {
+pub(super) enum Method {
     Earliest,
     Least,
     Shrinking(RightEdge),
     Bounded(Bounded),
     Csa,
-    Paper,
 }
 
 impl NodeSearcher {
@@ -40,7 +41,7 @@ impl NodeSearcher {
     pub(super) fn new(grid: &Grid, request: &Request, search: &Search) -> NodeSearcher {
         let limits = MoneyLimits::of(request, search);
         let criterion = search.algorithm.criterion();
-        let ranking = NodeRanking::new(grid, request, limits, criterion, Method::order(search));
+        let ranking = NodeRanking::new(grid, request, limits, criterion, RankBy::of(search));
         let by_site = match request.spread {
             Spread::Site if request.others.is_empty() => sites::rankings(grid, &ranking),
             _ => Vec::new(),
@@ -109,14 +110,9 @@ impl NodeSearcher {
         if let Some(prices) = &prepared.prices {
             return priced::find(prepared, prices, list, bracket);
         }
-        let slots = list.as_slice();
         match &self.method {
-            Method::Earliest => prepared.earliest(slots, bracket, scratch),
-            Method::Least => prepared.min(slots, bracket, scratch),
-            Method::Shrinking(edge) => prepared.shrink(*edge, slots, bracket, scratch),
-            Method::Bounded(bounded) => bounded::find(prepared, bounded, slots, bracket, scratch),
-            Method::Csa => csa::find(prepared, slots, bracket, scratch),
-            Method::Paper => paper::find(prepared, list, bracket),
+            Some(method) => prepared.find_by(method, list.as_slice(), bracket, scratch),
+            None => paper::find(prepared, list, bracket),
         }
     }
 
@@ -132,6 +128,23 @@ impl NodeSearcher {
 }
 
 impl PreparedRequest {
+    /// The best window in these slots, in order of start, at constant prices and wherever it lies.
+    pub(super) fn find_by(
+        &self,
+        method: &Method,
+        slots: &[Slot],
+        bracket: StartBounds,
+        scratch: &mut Scratch,
+    ) -> Option<Found> {
+        match method {
+            Method::Earliest => self.earliest(slots, bracket, scratch),
+            Method::Least => self.min(slots, bracket, scratch),
+            Method::Shrinking(edge) => self.shrink(*edge, slots, bracket, scratch),
+            Method::Bounded(bounded) => bounded::find(self, bounded, slots, bracket, scratch),
+            Method::Csa => csa::find(self, slots, bracket, scratch),
+        }
+    }
+
     fn earliest(
         &self,
         slots: &[Slot],
@@ -194,33 +207,28 @@ impl PreparedRequest {
 }
 
 impl Method {
-    /// What the ranking for `search` goes by.
-    fn order(search: &Search) -> RankBy {
-        match (search.variant, &search.algorithm) {
-            (Variant::Exact, Algorithm::Best(Criterion::ProcessorTime | Criterion::Sum(_))) => {
-                RankBy::Value
-            }
-            _ => RankBy::Cost,
-        }
-    }
-
     /// Whether both searches rank nodes by the same numbers.
     fn same_order(one: &Search, other: &Search) -> bool {
         let value = |search: &Search| match search.algorithm.criterion() {
             sum @ (Criterion::ProcessorTime | Criterion::Sum(_)) => Some(sum.clone()),
             _ => None, // the cost
         };
-        Method::order(one) == Method::order(other) && value(one) == value(other)
+        RankBy::of(one) == RankBy::of(other) && value(one) == value(other)
     }
 
-    /// What answers `search`; `ranking` is in its [`Method::order`].
-    fn choose(search: &Search, limits: MoneyLimits, ranking: &NodeRanking) -> Method {
+    /// What answers `search`; `ranking` is in its order. `None`: the papers' own
+    /// steps do.
+    pub(super) fn choose(
+        search: &Search,
+        limits: MoneyLimits,
+        ranking: &NodeRanking,
+    ) -> Option<Method> {
         let criterion = match (search.variant, &search.algorithm) {
-            (Variant::Paper, _) => return Method::Paper,
-            (Variant::Exact, Algorithm::Csa(_)) => return Method::Csa,
+            (Variant::Paper, _) => return None,
+            (Variant::Exact, Algorithm::Csa(_)) => return Some(Method::Csa),
             (Variant::Exact, algorithm) => algorithm.criterion(),
         };
-        match criterion {
+        Some(match criterion {
             Criterion::Start => Method::Earliest,
             Criterion::Cost => Method::Least,
             Criterion::Runtime => Method::Shrinking(RightEdge::Runtime),
@@ -229,7 +237,7 @@ impl Method {
                 None => Method::Least,
                 Some(_) => Method::Bounded(Bounded::new(ranking)),
             },
-        }
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use tradewind_model::{Attribute, Criterion, Grid, Money, Node, NodeId, Request, Span, Task};
 
 use super::limits::MoneyLimits;
+use super::search::{Algorithm, Search, Variant};
 
 /// A length that fits no slot: what a node that does not suit shows.
 const NEVER: i64 = i64::MAX / 4;
@@ -70,14 +71,7 @@ impl NodeRanking {
             if !affordable || !request.suits(node) {
                 continue;
             }
-            // A task of no length could not be cut out of a slot; requests ask for some work.
-            let length = request.length_on(node).max(Span(1));
-            let cost = (node.price * length).0;
-            let Some(value) = value_of(criterion, node, length.0, cost) else {
-                continue;
-            };
-            let weight = if by == RankBy::Cost { cost } else { value };
-            nodes.push(Ranked { node: id, length: length.0, cost, value, weight });
+            nodes.extend(Ranked::new((id, node), request, criterion, by));
         }
         NodeRanking::sorted(&nodes, grid.len())
     }
@@ -102,21 +96,24 @@ impl NodeRanking {
 
     /// `nodes` (in any order) ranked; `all` is the size of their grid.
     fn sorted(nodes: &[Ranked], all: usize) -> NodeRanking {
-        // Small keys sort fast; ties are put in order afterwards.
-        let mut order: Vec<(i64, u32)> = Vec::with_capacity(nodes.len());
-        order.extend(nodes.iter().zip(0..).map(|(it, i)| (it.weight, i)));
-        order.sort_unstable();
-        for tied in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|tied| tied.len() > 1) {
-            tied.sort_unstable_by_key(|&(_, i)| {
-                let it = &nodes[i as usize];
-                (it.cost, it.length, it.node)
-            });
-        }
+        let order = order_of(nodes);
         let nodes: Vec<Ranked> = order.iter().map(|&(_, i)| nodes[i as usize]).collect();
         let mut fits = vec![Fit { length: NEVER, rank: 0 }; all];
         for (it, rank) in nodes.iter().zip(0..) {
             fits[it.node.0 as usize] = Fit { length: it.length.min(NEVER), rank };
         }
+        NodeRanking { fits, nodes, by_length: OnceLock::new() }
+    }
+
+    /// Ranks `nodes`, where slots name them by their places in it instead of their ids.
+    pub(super) fn of_places(nodes: &[Ranked]) -> NodeRanking {
+        let order = order_of(nodes);
+        let mut fits = vec![Fit { length: NEVER, rank: 0 }; nodes.len()];
+        for (&(_, place), rank) in order.iter().zip(0..) {
+            let length = nodes[place as usize].length.min(NEVER);
+            fits[place as usize] = Fit { length, rank };
+        }
+        let nodes = order.iter().map(|&(_, place)| nodes[place as usize]).collect();
         NodeRanking { fits, nodes, by_length: OnceLock::new() }
     }
 
@@ -139,7 +136,49 @@ impl NodeRanking {
     }
 }
 
+/// The order of `nodes` as (weight, place).
+fn order_of(nodes: &[Ranked]) -> Vec<(i64, u32)> {
+    // Small keys sort fast; ties are put in order afterwards.
+    let mut order: Vec<(i64, u32)> = Vec::with_capacity(nodes.len());
+    order.extend(nodes.iter().zip(0..).map(|(it, i)| (it.weight, i)));
+    order.sort_unstable();
+    for tied in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|tied| tied.len() > 1) {
+        tied.sort_unstable_by_key(|&(_, i)| {
+            let it = &nodes[i as usize];
+            (it.cost, it.length, it.node)
+        });
+    }
+    order
+}
+
+impl RankBy {
+    /// What the ranking for `search` goes by.
+    pub(super) fn of(search: &Search) -> RankBy {
+        match (search.variant, &search.algorithm) {
+            (Variant::Exact, Algorithm::Best(Criterion::ProcessorTime | Criterion::Sum(_))) => {
+                RankBy::Value
+            }
+            _ => RankBy::Cost,
+        }
+    }
+}
+
 impl Ranked {
+    /// A task of `request` on the node; `None` if it lacks the number that the criterion adds up.
+    pub(super) fn new(
+        (id, node): (NodeId, &Node),
+        request: &Request,
+        criterion: &Criterion,
+        by: RankBy,
+    ) -> Option<Ranked> {
+        // A task of no length could not be cut out of a slot; requests ask for some work.
+        let length = request.length_on(node).max(Span(1));
+        let cost = (node.price * length).0;
+        let value = value_of(criterion, node, length.0, cost)?;
+        let weight = if by == RankBy::Cost { cost } else { value };
+        Some(Ranked { node: id, length: length.0, cost, value, weight })
+    }
+
     /// The task on this node.
     pub(super) fn task(&self) -> Task {
         Task { node: self.node, length: Span(self.length), cost: Money(self.cost), group: 0 }

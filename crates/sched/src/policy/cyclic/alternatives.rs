@@ -6,7 +6,8 @@ use tradewind_model::{Criterion, Node, Reason, SlotList, Snapshot, Span, Time, T
 
 use super::{Cyclic, Meter, search_of, searcher};
 use crate::window::{
-    Algorithm, Found, FreeAtOnce, FrontRequest, Proof, Scratch, Searcher, Variant,
+    Algorithm, Found, FreeAtOnce, FrontRequest, Proof, Scratch, Searcher, SlotIndex, Variant,
+    WholeList,
 };
 
 /// What the search found for one job.
@@ -26,6 +27,8 @@ struct Quest {
     job: usize,
     /// Until the list's front has no window for it any more.
     front: Option<FrontRequest>,
+    /// Until too many nodes mattered for a search on the index.
+    by_index: bool,
     /// Once it was needed.
     searcher: Option<Searcher>,
     /// The list only shrinks, so the earliest window never starts before the last one found.
@@ -94,6 +97,8 @@ struct Left<'a> {
     pending: Vec<Window>,
     /// The list, once a search has read it.
     list: Option<SlotList>,
+    /// Of the list, if it is long. It may hold slots that were dropped.
+    index: Option<SlotIndex<'a>>,
     /// By node, the length of the shortest task of the batch.
     shortest: Vec<Span>,
     /// Whether useless slots were dropped in this pass.
@@ -110,6 +115,7 @@ impl<'a> Left<'a> {
             front: FreeAtOnce::new(&snapshot.grid, free.as_slice(), snapshot.horizon.start),
             pending: Vec::new(),
             list: None,
+            index: None,
             shortest: Vec::new(),
             dropped: false,
             scratch: Scratch::default(),
@@ -124,10 +130,16 @@ impl<'a> Left<'a> {
         let list = self.list.get_or_insert_with(|| self.free.clone());
         let taken = list.subtract_together(&self.pending);
         debug_assert!(taken.is_ok(), "what the front gives is free in the list");
+        if let Some(index) = &mut self.index {
+            self.pending.iter().for_each(|window| index.take(window));
+        }
         self.pending.clear();
         if !self.dropped {
             drop_useless(list, &self.shortest, quests, max);
             self.dropped = true;
+        }
+        if self.index.is_none() && SlotIndex::is_for(list) {
+            self.index = Some(SlotIndex::new(&self.snapshot.grid, list));
         }
     }
 }
@@ -169,6 +181,7 @@ impl Quest {
         Quest {
             job,
             front: front.request(&snapshot.grid, request, &search),
+            by_index: true,
             searcher: None,
             from: snapshot.horizon.start,
             state: PassState::Open,
@@ -193,11 +206,10 @@ impl Quest {
     /// Looks for one more window and takes it out of the list; whether there was one.
     fn step(&mut self, snapshot: &Snapshot, cyclic: &Cyclic, left: &mut Left<'_>) -> bool {
         let request = &snapshot.jobs[self.job].request;
-        let from = self.from;
-        let Left { list: Some(list), front, scratch, .. } = left else { return false };
+        let Left { list: Some(list), front, index, scratch, .. } = left else { return false };
         let best = match request.shapes {
             Some(_) => self.find_shape(snapshot, cyclic, list, scratch),
-            None => self.searcher(snapshot, cyclic).find(list, from, scratch),
+            None => self.find((snapshot, cyclic), (list, index.as_ref()), scratch),
         };
         let Some(found) = best.filter(|found| list.subtract_window(&found.window).is_ok()) else {
             if !is_random(cyclic, &request.criterion) {
@@ -206,11 +218,32 @@ impl Quest {
             return false;
         };
         front.take(&found.window);
+        if let Some(index) = index {
+            index.take(&found.window);
+        }
         if starts_earliest(cyclic, &request.criterion) && request.shapes.is_none() {
             self.from = found.window.start();
         }
         self.note(found);
         true
+    }
+
+    fn find(
+        &mut self,
+        (snapshot, cyclic): (&Snapshot, &Cyclic),
+        (list, index): (&SlotList, Option<&SlotIndex<'_>>),
+        scratch: &mut Scratch,
+    ) -> Option<Found> {
+        let request = &snapshot.jobs[self.job].request;
+        if let Some(index) = index.filter(|_| self.by_index) {
+            let search = search_of(snapshot, cyclic, request, self.job);
+            match index.find_among_some(list, (request, &search), self.from, scratch) {
+                Ok(found) => return found,
+                Err(WholeList) => self.by_index = false,
+            }
+        }
+        let from = self.from;
+        self.searcher(snapshot, cyclic).find(list, from, scratch)
     }
 
     /// The best window in any of the job's shapes; once it has one, the best in the shapes of which it has

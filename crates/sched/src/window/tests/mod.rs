@@ -28,10 +28,10 @@ const CRITERIA: [Criterion; 5] = [
 
 /// A grid, what is free on it, and a request.
 #[derive(Debug, Clone)]
-struct World {
-    grid: Grid,
-    slots: SlotList,
-    request: Request,
+pub(super) struct World {
+    pub(super) grid: Grid,
+    pub(super) slots: SlotList,
+    pub(super) request: Request,
 }
 
 fn speed(thousandths: u32) -> Performance {
@@ -119,7 +119,7 @@ fn any_request() -> impl Strategy<Value = Request> {
 }
 
 /// A small world: horizon 40, several slots per node, every limit now and then.
-fn any_world() -> impl Strategy<Value = World> {
+pub(super) fn any_world() -> impl Strategy<Value = World> {
     let busy = prop::collection::vec((0_u32..6, 0_i64..40, 1_i64..8), 0..14);
     (any_grid(), busy, any_request()).prop_map(|(grid, busy, request)| {
         let here = |&(node, ..): &(u32, i64, i64)| (node as usize) < grid.len();
@@ -135,7 +135,7 @@ fn any_world() -> impl Strategy<Value = World> {
     })
 }
 
-fn any_criterion() -> impl Strategy<Value = Criterion> {
+pub(super) fn any_criterion() -> impl Strategy<Value = Criterion> {
     let mut all = CRITERIA.to_vec();
     all.push(Criterion::Sum("watts".into()));
     prop::sample::select(all)
