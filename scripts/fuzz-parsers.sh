@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 targets=("$@")
 [ "${#targets[@]}" -gt 0 ] || targets=(files submissions sites journal peers commands)
-seconds=$((${MINUTES:-1} * 60))
+seconds=$(awk -v minutes="${MINUTES:-1}" 'BEGIN { print int(minutes * 60) }')
 out=target/fuzzing
 mkdir -p "$out/found"
 # Some targets write files.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests, in three rows beside each other, since those of clusters mostly wait: the managers of
-# this machine; another version of Slurm (NEWER_SLURM), then the fuzz targets and the packages; all
+# this machine, and the examples in docs; another version of Slurm (NEWER_SLURM), then the fuzz targets and the packages; all
 # others. WHAT: packages and features; THREADS: tests at a time in each row. What a row prints is
 # shown when it has ended; the last lines say what failed, and what passed only when it was run again
 # (`twice.sh`). Nothing stops at a failure.
@@ -40,12 +40,13 @@ managers() {
     part managers "managers of this machine" \
         "$cargo" test "${what[@]}" --no-fail-fast --test with_slurm --test with_gridengine
     part managers "pages" "$cargo" test "${what[@]}" --no-fail-fast --test with_chromium
+    part managers "examples in docs" "$cargo" test "${what[@]}" --no-fail-fast --doc
 }
 
 newer() {
     part newer "Slurm $NEWER_SLURM (75: it cannot be made here)" scripts/test-slurm.sh "$NEWER_SLURM"
     # Fuzz targets run for a time, and not for so much work: beside others they cost little.
-    part newer fuzz-parsers scripts/fuzz-parsers.sh
+    part newer fuzz-parsers env MINUTES=0.5 scripts/fuzz-parsers.sh
     part newer test-python scripts/test-python.sh
     part newer test-packages scripts/test-packages.sh
 }
@@ -57,7 +58,6 @@ rest() {
     [ "${#tests[@]}" -gt 1 ] || { echo "the integration tests are not known"; return 1; }
     part rest "units and integration" \
         "$cargo" test "${what[@]}" --no-fail-fast --lib --bins "${tests[@]}"
-    part rest "examples in docs" "$cargo" test "${what[@]}" --no-fail-fast --doc
     for it in evalys fuzz; do
         part rest "$it" "scripts/$it.sh"
     done
