@@ -6,8 +6,8 @@ use tradewind_model::{Criterion, Node, Reason, SlotList, Snapshot, Span, Time, T
 
 use super::{Cyclic, Meter, search_of, searcher};
 use crate::window::{
-    Algorithm, Found, FreeAtOnce, FrontRequest, Proof, Scratch, Searcher, SlotIndex, Variant,
-    WholeList,
+    Algorithm, Found, FreeAtOnce, FrontRequest, LazyIndex, Proof, Scratch, Searcher, SlotIndex,
+    Variant, WholeList,
 };
 
 /// What the search found for one job.
@@ -53,7 +53,7 @@ pub(super) fn search(
     snapshot: &Snapshot,
     cyclic: &Cyclic,
     batch: &[usize],
-    free: &SlotList,
+    free: &Free<'_, '_>,
     meter: &mut Meter<'_>,
 ) -> Vec<JobAlternatives> {
     let mut left = Left::new(snapshot, batch, free);
@@ -86,10 +86,19 @@ pub(super) fn search(
     quests.into_iter().map(finish).collect()
 }
 
+/// What there is to search.
+pub(super) struct Free<'a, 'g> {
+    pub(super) slots: &'a SlotList,
+    /// Of the snapshot's slots.
+    pub(super) index: &'a LazyIndex<'g>,
+    /// Windows that were taken out of those.
+    pub(super) booked: &'a [Window],
+}
+
 /// What the windows found so far leave of a list. Those that begin at its first moment are taken
 /// out of its front at once, and out of the list itself when a search reads it.
-struct Left<'a> {
-    free: &'a SlotList,
+struct Left<'a, 'g> {
+    free: &'a Free<'a, 'g>,
     batch: &'a [usize],
     snapshot: &'a Snapshot,
     front: FreeAtOnce,
@@ -97,8 +106,8 @@ struct Left<'a> {
     pending: Vec<Window>,
     /// The list, once a search has read it.
     list: Option<SlotList>,
-    /// Of the list, if it is long. It may hold slots that were dropped.
-    index: Option<SlotIndex<'a>>,
+    /// Of the list, if there were many slots. It may hold slots that were dropped.
+    index: Option<SlotIndex<'g>>,
     /// By node, the length of the shortest task of the batch.
     shortest: Vec<Span>,
     /// Whether useless slots were dropped in this pass.
@@ -106,13 +115,13 @@ struct Left<'a> {
     scratch: Scratch,
 }
 
-impl<'a> Left<'a> {
-    fn new(snapshot: &'a Snapshot, batch: &'a [usize], free: &'a SlotList) -> Left<'a> {
+impl<'a, 'g> Left<'a, 'g> {
+    fn new(snapshot: &'a Snapshot, batch: &'a [usize], free: &'a Free<'a, 'g>) -> Left<'a, 'g> {
         Left {
             free,
             batch,
             snapshot,
-            front: FreeAtOnce::new(&snapshot.grid, free.as_slice(), snapshot.horizon.start),
+            front: FreeAtOnce::new(&snapshot.grid, free.slots.as_slice(), snapshot.horizon.start),
             pending: Vec::new(),
             list: None,
             index: None,
@@ -126,8 +135,9 @@ impl<'a> Left<'a> {
     fn prepare(&mut self, quests: &[Quest], max: usize) {
         if self.list.is_none() {
             self.shortest = shortest_lengths(self.snapshot, self.batch);
+            self.index = self.free.index.without(self.free.booked);
         }
-        let list = self.list.get_or_insert_with(|| self.free.clone());
+        let list = self.list.get_or_insert_with(|| self.free.slots.clone());
         let taken = list.subtract_together(&self.pending);
         debug_assert!(taken.is_ok(), "what the front gives is free in the list");
         if let Some(index) = &mut self.index {
@@ -137,9 +147,6 @@ impl<'a> Left<'a> {
         if !self.dropped {
             drop_useless(list, &self.shortest, quests, max);
             self.dropped = true;
-        }
-        if self.index.is_none() && SlotIndex::is_for(list) {
-            self.index = Some(SlotIndex::new(&self.snapshot.grid, list));
         }
     }
 }
@@ -190,7 +197,7 @@ impl Quest {
     }
 
     /// Takes one more window at the list's first moment; whether there was one.
-    fn step_in_front(&mut self, left: &mut Left<'_>) -> bool {
+    fn step_in_front(&mut self, left: &mut Left<'_, '_>) -> bool {
         let Some(request) = &self.front else { return false };
         let Some(found) = left.front.find(request) else {
             // The front only shrinks.
@@ -204,7 +211,7 @@ impl Quest {
     }
 
     /// Looks for one more window and takes it out of the list; whether there was one.
-    fn step(&mut self, snapshot: &Snapshot, cyclic: &Cyclic, left: &mut Left<'_>) -> bool {
+    fn step(&mut self, snapshot: &Snapshot, cyclic: &Cyclic, left: &mut Left<'_, '_>) -> bool {
         let request = &snapshot.jobs[self.job].request;
         let Left { list: Some(list), front, index, scratch, .. } = left else { return false };
         let best = match request.shapes {

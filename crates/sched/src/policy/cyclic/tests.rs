@@ -1,3 +1,4 @@
+mod long_lists;
 mod shared;
 
 use proptest::prelude::*;

@@ -13,14 +13,19 @@ mod subset;
 #[cfg(test)]
 mod tests;
 
-use tradewind_model::{Grid, NodeId, Request, Slot, SlotList, Span, Spread, Time, Window};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tradewind_model::{
+    Criterion, Grid, NodeId, Request, Slot, SlotList, Span, Spread, Time, Window,
+};
 
 use super::limits::MoneyLimits;
 use super::search::{Algorithm, Found, Scratch, Search, Variant};
 use super::searcher::Searcher;
 use orders::{NodeOrders, OrderBy};
 use query::Query;
-use tradewind_model::Criterion;
 
 /// When a search among some nodes is worth while.
 #[derive(Debug, Clone, Copy)]
@@ -38,14 +43,50 @@ impl Tuning {
     const USUAL: Tuning = Tuning { few_slots: 512, first_nodes: (3, 64), share: 4 };
 }
 
-/// A grid and what is free on it, prepared for many searches. Whoever changes the list says so.
+/// A grid and what is free on it, prepared for many searches. A change of the list must be made
+/// here, too. A copy shares all but the changes.
 #[derive(Debug, Clone)]
 pub struct SlotIndex<'g> {
     grid: &'g Grid,
+    base: Arc<Base>,
+    /// Slots of nodes that were changed since.
+    changed: BTreeMap<NodeId, Vec<Slot>>,
+    tuning: Tuning,
+}
+
+/// The list as it was at first.
+#[derive(Debug)]
+struct Base {
     orders: NodeOrders,
     /// By node, in order of start.
-    by_node: Vec<Vec<Slot>>,
-    tuning: Tuning,
+    slots: Vec<Slot>,
+    /// By node, where its slots begin; and the end of all.
+    first: Vec<u32>,
+}
+
+impl Base {
+    fn new(grid: &Grid, list: &[Slot]) -> Base {
+        let mut first = vec![0; grid.len() + 1];
+        for slot in list {
+            first[slot.node.0 as usize + 1] += 1;
+        }
+        for node in 0..grid.len() {
+            first[node + 1] += first[node];
+        }
+        let mut next = first.clone();
+        let mut slots = list.to_vec();
+        for slot in list {
+            let place = &mut next[slot.node.0 as usize];
+            slots[*place as usize] = *slot;
+            *place += 1;
+        }
+        Base { orders: NodeOrders::new(grid), slots, first }
+    }
+
+    fn of(&self, node: NodeId) -> &[Slot] {
+        let node = node.0 as usize;
+        &self.slots[self.first[node] as usize..self.first[node + 1] as usize]
+    }
 }
 
 /// Only a search of the whole list can answer, or it is faster.
@@ -64,11 +105,8 @@ enum Wanted {
 impl<'g> SlotIndex<'g> {
     /// Prepares `slots` on `grid`. O(p + n log n) for p slots and n nodes.
     pub fn new(grid: &'g Grid, slots: &SlotList) -> SlotIndex<'g> {
-        let mut by_node = vec![Vec::new(); grid.len()];
-        for slot in slots.as_slice() {
-            by_node[slot.node.0 as usize].push(*slot);
-        }
-        SlotIndex { grid, orders: NodeOrders::new(grid), by_node, tuning: Tuning::USUAL }
+        let base = Arc::new(Base::new(grid, slots.as_slice()));
+        SlotIndex { grid, base, changed: BTreeMap::new(), tuning: Tuning::USUAL }
     }
 
     /// Whether it can be of use: for short lists it is not.
@@ -135,28 +173,56 @@ impl<'g> SlotIndex<'g> {
         }
     }
 
-    /// The slots of a node are others now, in order of start. O(their number).
-    pub fn replace(&mut self, node: NodeId, slots: &[Slot]) {
-        let of_node = &mut self.by_node[node.0 as usize];
-        of_node.clear();
-        of_node.extend_from_slice(slots);
+    /// The slots of a node are others now, in order of start.
+    pub fn replace(&mut self, node: NodeId, slots: Vec<Slot>) {
+        self.changed.insert(node, slots);
     }
 
-    /// A window was taken out of the list.
+    /// A window was taken out of the list. Logarithmic in the changes, for each task.
     pub fn take(&mut self, window: &Window) {
         for task in window.tasks() {
             let (start, end) = (window.start(), window.start() + task.length);
-            let of_node = &mut self.by_node[task.node.0 as usize];
-            let at = of_node.partition_point(|slot| slot.end <= start);
-            let Some(slot) = of_node.get(at).copied() else { continue };
+            let base = &self.base;
+            let slots =
+                self.changed.entry(task.node).or_insert_with(|| base.of(task.node).to_vec());
+            let at = slots.partition_point(|slot| slot.end <= start);
+            let Some(slot) = slots.get(at).copied() else { continue };
             let left = [Slot { end: start, ..slot }, Slot { start: end, ..slot }];
             let left = left.into_iter().filter(|slot| slot.start < slot.end);
-            of_node.splice(at..=at, left);
+            slots.splice(at..=at, left);
         }
     }
 
     /// The slots of a node, in order of start.
     fn of(&self, node: NodeId) -> &[Slot] {
-        &self.by_node[node.0 as usize]
+        if self.changed.is_empty() {
+            return self.base.of(node);
+        }
+        self.changed.get(&node).map_or_else(|| self.base.of(node), Vec::as_slice)
+    }
+}
+
+/// The index of a list, made when it is first asked for, if the list is long.
+#[derive(Debug)]
+pub(crate) struct LazyIndex<'g> {
+    grid: &'g Grid,
+    slots: &'g SlotList,
+    index: OnceCell<Option<SlotIndex<'g>>>,
+}
+
+impl<'g> LazyIndex<'g> {
+    pub(crate) fn new(grid: &'g Grid, slots: &'g SlotList) -> LazyIndex<'g> {
+        LazyIndex { grid, slots, index: OnceCell::new() }
+    }
+
+    /// The index of what these windows leave; `None` if the list is short.
+    pub(crate) fn without<'w>(
+        &self,
+        windows: impl IntoIterator<Item = &'w Window>,
+    ) -> Option<SlotIndex<'g>> {
+        let make = || SlotIndex::is_for(self.slots).then(|| SlotIndex::new(self.grid, self.slots));
+        let mut index = self.index.get_or_init(make).clone()?;
+        windows.into_iter().for_each(|window| index.take(window));
+        Some(index)
     }
 }

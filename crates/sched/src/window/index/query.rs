@@ -85,7 +85,7 @@ impl<'a> Query<'a> {
 
     /// More nodes than these are not searched by themselves.
     fn many_nodes(&self) -> usize {
-        self.index.by_node.len() / self.index.tuning.share
+        self.index.grid.len() / self.index.tuning.share
     }
 
     /// The same of slots.
@@ -102,7 +102,7 @@ impl<'a> Query<'a> {
     /// A lower bound of what all tasks but one take, whatever the nodes; `None` if too few suit.
     fn least_of_others(&self, by: OrderBy) -> Option<i128> {
         let (mut sum, mut count) = (0, 0);
-        for (bound, node) in self.index.orders.walk(self.request, by) {
+        for (bound, node) in self.index.base.orders.walk(self.request, by) {
             if !self.suits(node) {
                 continue;
             }
@@ -116,11 +116,11 @@ impl<'a> Query<'a> {
     }
 
     fn count(&self, by: OrderBy, limit: i128) -> usize {
-        self.index.orders.count(self.request, by, limit)
+        self.index.base.orders.count(self.request, by, limit)
     }
 
     fn suits(&self, node: NodeId) -> bool {
-        let facts = self.index.orders.facts(node);
+        let facts = self.index.base.orders.facts(node);
         let fast = self.request.min_performance.is_none_or(|min| facts.performance >= min);
         let cheap = self.limits.max_price.is_none_or(|max| facts.price <= max);
         let asks = !self.request.attributes.is_empty();
@@ -129,7 +129,7 @@ impl<'a> Query<'a> {
 
     /// A task on the node, if it suits and is not too dear.
     fn ranked(&self, node: NodeId) -> Option<Ranked> {
-        let facts = self.index.orders.facts(node);
+        let facts = self.index.base.orders.facts(node);
         let times = self.request.times.at(facts.times);
         let length = times.length_of(self.request.work, facts.performance).max(Span(1));
         let cost = (facts.price * length).0;
@@ -147,7 +147,7 @@ impl<'a> Query<'a> {
     /// Nodes that suit and are not too dear, until `enough` says so of their number and a bound.
     fn candidates(&self, by: OrderBy, mut enough: impl FnMut(usize, i64) -> bool) -> Candidates {
         let mut nodes = Vec::new();
-        for (bound, node) in self.index.orders.walk(self.request, by) {
+        for (bound, node) in self.index.base.orders.walk(self.request, by) {
             if enough(nodes.len(), bound) {
                 return Candidates { nodes, next: Some(bound) };
             }
@@ -182,7 +182,7 @@ impl<'a> Query<'a> {
         keep: impl Fn(&Ranked, &Slot) -> bool,
         scratch: &mut Scratch,
     ) -> Option<Found> {
-        let mut places = vec![ABSENT; self.index.by_node.len()];
+        let mut places = vec![ABSENT; self.index.grid.len()];
         let mut subset = Subset::default();
         for slot in &self.slots[..count] {
             let place = &mut places[slot.node.0 as usize];
@@ -215,7 +215,7 @@ impl<'a> Query<'a> {
         let nodes = self.count(by, limit);
         let slots = self.slots.partition_point(|slot| slot.start <= last_start);
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
-        let by_nodes = share(nodes, self.index.by_node.len()) <= share(slots, self.slots.len());
+        let by_nodes = share(nodes, self.index.grid.len()) <= share(slots, self.slots.len());
         if by_nodes && nodes <= self.many_nodes() {
             let all = self.candidates(by, |_, bound| i128::from(bound) > limit);
             Ok(self.among(all.nodes, keep, scratch))
@@ -300,7 +300,7 @@ impl<'a> Query<'a> {
         if longest <= reach {
             return Ok(Some(found));
         }
-        let shortest = self.index.orders.walk(self.request, OrderBy::Length).next();
+        let shortest = self.index.base.orders.walk(self.request, OrderBy::Length).next();
         let last_start = Time(finish - shortest.map_or(0, |it| it.0));
         let in_time =
             |node: &Ranked, slot: &Slot| slot.start.0.max(self.bounds.from) + node.length <= finish;

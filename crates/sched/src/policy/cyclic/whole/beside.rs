@@ -2,9 +2,9 @@
 
 use tradewind_model::{SlotList, Snapshot, Window};
 
-use super::super::{Cyclic, Meter, searcher};
+use super::super::{Cyclic, Meter, search_of, searcher};
 use super::Candidate;
-use crate::window::{Proof, Scratch};
+use crate::window::{Found, LazyIndex, Proof, Scratch, SlotIndex};
 
 /// Placed jobs that look for another window per round, the first ones by priority: each costs
 /// taking all other windows out of the list.
@@ -13,9 +13,8 @@ const MOST_PLACED: usize = 64;
 /// Adds, for every job, the best window by its search on what the others' chosen windows leave;
 /// whether any was new.
 pub(super) fn add(
-    snapshot: &Snapshot,
+    (snapshot, index, order): (&Snapshot, &LazyIndex<'_>, &[usize]),
     cyclic: &Cyclic,
-    order: &[usize],
     candidates: &mut [Candidate],
     chosen: &[Option<usize>],
     meter: &mut Meter<'_>,
@@ -26,6 +25,7 @@ pub(super) fn add(
         .map(|(candidate, at)| at.map(|at| candidate.windows[at].clone()))
         .collect();
     let left = without(&snapshot.slots, taken.iter().flatten());
+    let index_of_left = index.without(taken.iter().flatten());
     let mut scratch = Scratch::default();
     let mut placed = 0;
     let mut any = false;
@@ -33,15 +33,17 @@ pub(super) fn add(
         if candidates[job].windows.is_empty() {
             continue;
         }
-        let mine = searcher(snapshot, cyclic, &snapshot.jobs[job].request, job);
+        let mut find = |list: &SlotList, index: Option<&SlotIndex<'_>>| {
+            best(snapshot, (cyclic, job), (list, index), &mut scratch)
+        };
         let found = if taken[job].is_none() {
-            mine.find(&left, snapshot.horizon.start, &mut scratch)
+            find(&left, index_of_left.as_ref())
         } else if placed < MOST_PLACED {
             placed += 1;
             let others = taken.iter().enumerate().filter(|(other, _)| *other != job);
             let others = others.filter_map(|(_, window)| window.as_ref());
-            let list = without(&snapshot.slots, others);
-            mine.find(&list, snapshot.horizon.start, &mut scratch)
+            let list = without(&snapshot.slots, others.clone());
+            find(&list, index.without(others).as_ref())
         } else {
             None
         };
@@ -53,6 +55,23 @@ pub(super) fn add(
         }
     }
     any
+}
+
+/// The job's best window by its search in this list.
+fn best(
+    snapshot: &Snapshot,
+    (cyclic, job): (&Cyclic, usize),
+    (list, index): (&SlotList, Option<&SlotIndex<'_>>),
+    scratch: &mut Scratch,
+) -> Option<Found> {
+    let (request, from) = (&snapshot.jobs[job].request, snapshot.horizon.start);
+    match index {
+        Some(index) => {
+            let search = search_of(snapshot, cyclic, request, job);
+            index.find(list, (request, &search), from, scratch)
+        }
+        None => searcher(snapshot, cyclic, request, job).find(list, from, scratch),
+    }
 }
 
 /// `slots` without `windows`, which are free and apart.

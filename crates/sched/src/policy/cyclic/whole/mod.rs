@@ -22,9 +22,11 @@ use tradewind_model::{
     JobPlan, Limits, Money, Objective, Outcome, Plan, Reason, Snapshot, Span, Sum, Window,
 };
 
+use super::alternatives::Free;
 use super::{Cyclic, Meter, Offers, Progress, alternatives, choose, slicer};
 use crate::combine::disjoint::{self, Busy, DisjointOffer, Selected};
 use crate::combine::{Choice, SumLimits};
+use crate::window::LazyIndex;
 
 /// The most choices of one plan: the first, and those with windows found beside the last one.
 const MOST_CHOICES: u32 = 5;
@@ -75,10 +77,11 @@ pub(super) fn plan_whole(
     let order = snapshot.by_priority();
     let mut meter = Meter::new(2 * order.len() as u64, progress);
     let disjoint = Cyclic { offers: Offers::Disjoint, ..cyclic.clone() };
-    let css = slicer::plan_sliced(snapshot, &disjoint, 1, &mut meter);
+    let index = LazyIndex::new(&snapshot.grid, &snapshot.slots);
+    let css = slicer::plan_sliced((snapshot, &index), &disjoint, 1, &mut meter);
     let mut chosen: Vec<Option<usize>> = css.jobs.iter().map(placed_in).collect();
     let css_limits = css.limits;
-    let mut candidates = gather(snapshot, cyclic, css, &mut meter);
+    let mut candidates = gather((snapshot, &index), cyclic, css, &mut meter);
     let bounds = limits::bounds(snapshot, &order, &candidates, css_limits);
     let mut made = None;
     for number in 1..=MOST_CHOICES {
@@ -87,7 +90,8 @@ pub(super) fn plan_whole(
         meter.chosen(selected.steps);
         made = Some(selected);
         let last = number == MOST_CHOICES;
-        if last || !beside::add(snapshot, cyclic, &order, &mut candidates, &chosen, &mut meter) {
+        let batch = (snapshot, &index, &order[..]);
+        if last || !beside::add(batch, cyclic, &mut candidates, &chosen, &mut meter) {
             break;
         }
     }
@@ -103,13 +107,14 @@ fn placed_in(job: &JobPlan) -> Option<usize> {
 
 /// CSS's windows, then those that each job finds alone; by job.
 fn gather(
-    snapshot: &Snapshot,
+    (snapshot, index): (&Snapshot, &LazyIndex<'_>),
     cyclic: &Cyclic,
     css: Plan,
     meter: &mut Meter<'_>,
 ) -> Vec<Candidate> {
+    let free = Free { slots: &snapshot.slots, index, booked: &[] };
     let of_job = |(job, css): (usize, JobPlan)| {
-        let alone = alternatives::search(snapshot, cyclic, &[job], &snapshot.slots, meter);
+        let alone = alternatives::search(snapshot, cyclic, &[job], &free, meter);
         let mut candidate = Candidate {
             offers: css.alternatives.iter().map(|window| offer(window, snapshot)).collect(),
             of_css: css.alternatives.len(),
