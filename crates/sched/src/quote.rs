@@ -94,8 +94,7 @@ impl<'a> Searches<'a> {
     fn find(&mut self, request: &Request, search: &Search, scratch: &mut Scratch) -> Option<Found> {
         let slots = self.slots;
         let index = self.index.as_ref();
-        let among_some =
-            index.map(|it| it.find_among_some(slots, (request, search), Time::MIN, scratch));
+        let among_some = index.map(|it| it.find_among_some((request, search), Time::MIN, scratch));
         match among_some {
             Some(Ok(found)) => found,
             Some(Err(WholeList)) | None => {

@@ -50,7 +50,6 @@ mod sweep;
 mod work;
 
 pub use front::{FreeAtOnce, FrontRequest};
-pub(crate) use index::LazyIndex;
 pub use index::{SlotIndex, WholeList};
 pub use limits::derived_budget;
 pub(crate) use places::{least_demand, spans_for_one};

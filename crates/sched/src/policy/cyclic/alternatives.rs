@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Criterion, Node, Reason, SlotList, Snapshot, Span, Time, TimeMode, Window};
+use tradewind_model::{
+    Criterion, Node, Reason, Request, SlotList, Snapshot, Span, Time, TimeMode, Window,
+};
 
 use super::{Cyclic, Meter, search_of, searcher};
 use crate::window::{
-    Algorithm, Found, FreeAtOnce, FrontRequest, LazyIndex, Proof, Scratch, Searcher, SlotIndex,
-    Variant, WholeList,
+    Algorithm, Found, FreeAtOnce, FrontRequest, Proof, Scratch, Searcher, SlotIndex, Variant,
 };
 
 /// What the search found for one job.
@@ -53,10 +54,31 @@ pub(super) fn search(
     snapshot: &Snapshot,
     cyclic: &Cyclic,
     batch: &[usize],
-    free: &Free<'_, '_>,
+    free: &SlotList,
     meter: &mut Meter<'_>,
 ) -> Vec<JobAlternatives> {
-    let mut left = Left::new(snapshot, batch, free);
+    search_in(Left::new(snapshot, batch, free, None), snapshot, cyclic, meter)
+}
+
+/// The same for one job, on an index of the list.
+pub(super) fn search_alone(
+    snapshot: &Snapshot,
+    cyclic: &Cyclic,
+    job: usize,
+    (free, index): (&SlotList, Option<SlotIndex<'_>>),
+    meter: &mut Meter<'_>,
+) -> Option<JobAlternatives> {
+    let left = Left::new(snapshot, std::slice::from_ref(&job), free, index);
+    search_in(left, snapshot, cyclic, meter).pop()
+}
+
+fn search_in(
+    mut left: Left<'_, '_>,
+    snapshot: &Snapshot,
+    cyclic: &Cyclic,
+    meter: &mut Meter<'_>,
+) -> Vec<JobAlternatives> {
+    let batch = left.batch;
     let mut quests: Vec<Quest> =
         batch.iter().map(|&job| Quest::new(snapshot, cyclic, job, &left.front)).collect();
     let max = cyclic.max_alternatives.map_or(usize::MAX, |max| max as usize);
@@ -67,12 +89,15 @@ pub(super) fn search(
             if quests[at].is_done(max) {
                 continue;
             }
-            if !quests[at].step_in_front(&mut left) {
+            let quest = &mut quests[at];
+            let stepped = match quest.step_in_front(&mut left) {
+                true => Some(true),
+                false => quest.step_on_index(snapshot, cyclic, &mut left),
+            };
+            any |= stepped.unwrap_or_else(|| {
                 left.prepare(&quests, max);
-                any |= quests[at].step(snapshot, cyclic, &mut left);
-            } else {
-                any = true;
-            }
+                quests[at].step(snapshot, cyclic, &mut left)
+            });
             match quests[at].is_done(max) {
                 true => meter.job_done(),
                 false => meter.window_found(),
@@ -86,27 +111,21 @@ pub(super) fn search(
     quests.into_iter().map(finish).collect()
 }
 
-/// What there is to search.
-pub(super) struct Free<'a, 'g> {
-    pub(super) slots: &'a SlotList,
-    /// Of the snapshot's slots.
-    pub(super) index: &'a LazyIndex<'g>,
-    /// Windows that were taken out of those.
-    pub(super) booked: &'a [Window],
-}
-
 /// What the windows found so far leave of a list. Those that begin at its first moment are taken
-/// out of its front at once, and out of the list itself when a search reads it.
+/// out of its front at once, those found on its index out of that, and both out of the list itself
+/// when a search reads it.
 struct Left<'a, 'g> {
-    free: &'a Free<'a, 'g>,
+    free: &'a SlotList,
     batch: &'a [usize],
     snapshot: &'a Snapshot,
     front: FreeAtOnce,
-    /// Taken out of the front alone.
-    pending: Vec<Window>,
+    /// Found at the first moment, and not yet taken out of the list.
+    of_front: Vec<Window>,
+    /// Found on the index, and not yet taken out of the list.
+    of_index: Vec<Window>,
     /// The list, once a search has read it.
     list: Option<SlotList>,
-    /// Of the list, if there were many slots. It may hold slots that were dropped.
+    /// Where there is one. It may hold slots that were dropped from the list.
     index: Option<SlotIndex<'g>>,
     /// By node, the length of the shortest task of the batch.
     shortest: Vec<Span>,
@@ -116,15 +135,21 @@ struct Left<'a, 'g> {
 }
 
 impl<'a, 'g> Left<'a, 'g> {
-    fn new(snapshot: &'a Snapshot, batch: &'a [usize], free: &'a Free<'a, 'g>) -> Left<'a, 'g> {
+    fn new(
+        snapshot: &'a Snapshot,
+        batch: &'a [usize],
+        free: &'a SlotList,
+        index: Option<SlotIndex<'g>>,
+    ) -> Left<'a, 'g> {
         Left {
             free,
             batch,
             snapshot,
-            front: FreeAtOnce::new(&snapshot.grid, free.slots.as_slice(), snapshot.horizon.start),
-            pending: Vec::new(),
+            front: FreeAtOnce::new(&snapshot.grid, free.as_slice(), snapshot.horizon.start),
+            of_front: Vec::new(),
+            of_index: Vec::new(),
             list: None,
-            index: None,
+            index,
             shortest: Vec::new(),
             dropped: false,
             scratch: Scratch::default(),
@@ -135,15 +160,15 @@ impl<'a, 'g> Left<'a, 'g> {
     fn prepare(&mut self, quests: &[Quest], max: usize) {
         if self.list.is_none() {
             self.shortest = shortest_lengths(self.snapshot, self.batch);
-            self.index = self.free.index.without(self.free.booked);
         }
-        let list = self.list.get_or_insert_with(|| self.free.slots.clone());
-        let taken = list.subtract_together(&self.pending);
-        debug_assert!(taken.is_ok(), "what the front gives is free in the list");
-        if let Some(index) = &mut self.index {
-            self.pending.iter().for_each(|window| index.take(window));
+        let list = self.list.get_or_insert_with(|| self.free.clone());
+        let mut taken = list.subtract_together(&self.of_front);
+        for window in &self.of_index {
+            taken = taken.and(list.subtract_window(window));
         }
-        self.pending.clear();
+        debug_assert!(taken.is_ok(), "what the front and the index give is free in the list");
+        self.of_front.clear();
+        self.of_index.clear();
         if !self.dropped {
             drop_useless(list, &self.shortest, quests, max);
             self.dropped = true;
@@ -205,18 +230,49 @@ impl Quest {
             return false;
         };
         left.front.take(&found.window);
-        left.pending.push(found.window.clone());
+        if let Some(index) = &mut left.index {
+            index.take(&found.window);
+        }
+        left.of_front.push(found.window.clone());
         self.note(found);
         true
+    }
+
+    /// Takes one more window by the index; whether there was one. `None` if the list must be searched.
+    fn step_on_index(
+        &mut self,
+        snapshot: &Snapshot,
+        cyclic: &Cyclic,
+        left: &mut Left<'_, '_>,
+    ) -> Option<bool> {
+        let request = &snapshot.jobs[self.job].request;
+        let index = left.index.as_mut().filter(|_| self.by_index)?;
+        let search = search_of(snapshot, cyclic, request, self.job);
+        let Ok(found) = index.find_among_some((request, &search), self.from, &mut left.scratch)
+        else {
+            self.by_index = false;
+            return None;
+        };
+        let Some(found) = found else {
+            self.state = PassState::Exhausted;
+            return Some(false);
+        };
+        index.take(&found.window);
+        left.front.take(&found.window);
+        left.of_index.push(found.window.clone());
+        self.go_on_from(&found, cyclic, request);
+        self.note(found);
+        Some(true)
     }
 
     /// Looks for one more window and takes it out of the list; whether there was one.
     fn step(&mut self, snapshot: &Snapshot, cyclic: &Cyclic, left: &mut Left<'_, '_>) -> bool {
         let request = &snapshot.jobs[self.job].request;
+        let from = self.from;
         let Left { list: Some(list), front, index, scratch, .. } = left else { return false };
         let best = match request.shapes {
             Some(_) => self.find_shape(snapshot, cyclic, list, scratch),
-            None => self.find((snapshot, cyclic), (list, index.as_ref()), scratch),
+            None => self.searcher(snapshot, cyclic).find(list, from, scratch),
         };
         let Some(found) = best.filter(|found| list.subtract_window(&found.window).is_ok()) else {
             if !is_random(cyclic, &request.criterion) {
@@ -228,29 +284,9 @@ impl Quest {
         if let Some(index) = index {
             index.take(&found.window);
         }
-        if starts_earliest(cyclic, &request.criterion) && request.shapes.is_none() {
-            self.from = found.window.start();
-        }
+        self.go_on_from(&found, cyclic, request);
         self.note(found);
         true
-    }
-
-    fn find(
-        &mut self,
-        (snapshot, cyclic): (&Snapshot, &Cyclic),
-        (list, index): (&SlotList, Option<&SlotIndex<'_>>),
-        scratch: &mut Scratch,
-    ) -> Option<Found> {
-        let request = &snapshot.jobs[self.job].request;
-        if let Some(index) = index.filter(|_| self.by_index) {
-            let search = search_of(snapshot, cyclic, request, self.job);
-            match index.find_among_some(list, (request, &search), self.from, scratch) {
-                Ok(found) => return found,
-                Err(WholeList) => self.by_index = false,
-            }
-        }
-        let from = self.from;
-        self.searcher(snapshot, cyclic).find(list, from, scratch)
     }
 
     /// The best window in any of the job's shapes; once it has one, the best in the shapes of which it has
@@ -277,6 +313,13 @@ impl Quest {
             searcher.find_shape(wanted, (list, from), scratch)
         };
         levels.into_iter().find_map(of)
+    }
+
+    /// Where no later search finds an earlier window, it does not look for one.
+    fn go_on_from(&mut self, found: &Found, cyclic: &Cyclic, request: &Request) {
+        if starts_earliest(cyclic, &request.criterion) && request.shapes.is_none() {
+            self.from = found.window.start();
+        }
     }
 
     fn note(&mut self, found: Found) {

@@ -20,7 +20,7 @@ mod whole;
 
 use tradewind_model::{Criterion, Objective, Plan, Request, Snapshot, VoPolicy};
 
-use crate::window::{Algorithm, LazyIndex, Search, Searcher, Variant};
+use crate::window::{Algorithm, Search, Searcher, Variant};
 
 pub use criteria::{BatchFront, FrontPoint, front};
 pub use slicer::candidates as slice_counts;
@@ -184,8 +184,7 @@ pub fn plan(snapshot: &Snapshot, cyclic: &Cyclic, progress: &mut dyn FnMut(Progr
         }
         SubBatches::Count(count) => {
             let mut meter = Meter::new(snapshot.jobs.len() as u64, progress);
-            let index = LazyIndex::new(&snapshot.grid, &snapshot.slots);
-            slicer::plan_sliced((snapshot, &index), cyclic, count, &mut meter)
+            slicer::plan_sliced(snapshot, cyclic, count, &mut meter)
         }
         SubBatches::Auto => slicer::plan_best_count(snapshot, cyclic, progress),
     }

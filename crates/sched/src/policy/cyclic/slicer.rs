@@ -7,9 +7,9 @@ use tradewind_model::{
     Request, SlotList, Snapshot, Span, VoPolicy,
 };
 
-use super::alternatives::{self, Free, JobAlternatives};
+use super::alternatives::{self, JobAlternatives};
 use super::{Cyclic, Meter, Progress, SliceBy, choose, criteria};
-use crate::window::{self, LazyIndex, Search};
+use crate::window::{self, Search};
 
 /// The numbers of sub-batches that [`super::SubBatches::Auto`] tries for `jobs` jobs: the Fibonacci
 /// numbers 1, 2, 3, 5, 8, … below it, and one job each.
@@ -25,12 +25,11 @@ pub(super) fn plan_best_count(
     cyclic: &Cyclic,
     progress: &mut dyn FnMut(Progress),
 ) -> Plan {
-    let index = LazyIndex::new(&snapshot.grid, &snapshot.slots);
     let counts = candidates(snapshot.jobs.len());
     let mut meter = Meter::new((snapshot.jobs.len() * counts.len()) as u64, progress);
-    let mut best = plan_sliced((snapshot, &index), cyclic, counts[0], &mut meter);
+    let mut best = plan_sliced(snapshot, cyclic, counts[0], &mut meter);
     for &count in &counts[1..] {
-        let plan = plan_sliced((snapshot, &index), cyclic, count, &mut meter);
+        let plan = plan_sliced(snapshot, cyclic, count, &mut meter);
         if merit(&plan, snapshot) > merit(&best, snapshot) {
             best = plan;
         }
@@ -54,10 +53,9 @@ fn merit(plan: &Plan, snapshot: &Snapshot) -> (u32, Vec<i64>) {
     (totals.placed, vec![objective])
 }
 
-/// Plans `count` sub-batches in turn, each on what the earlier ones left. `index`: of the snapshot's
-/// slots.
+/// Plans `count` sub-batches in turn, each on what the earlier ones left.
 pub(super) fn plan_sliced(
-    (snapshot, index): (&Snapshot, &LazyIndex<'_>),
+    snapshot: &Snapshot,
     cyclic: &Cyclic,
     count: u32,
     meter: &mut Meter<'_>,
@@ -66,18 +64,16 @@ pub(super) fn plan_sliced(
     let by_priority = ranks(&snapshot.by_priority());
     sub_batches.iter_mut().for_each(|batch| batch.sort_by_key(|&job| by_priority[job]));
     let mut purse = LimitShares::new(snapshot, &sub_batches);
-    let (mut slots, mut booked) = (snapshot.slots.clone(), Vec::new());
+    let mut free = snapshot.slots.clone();
     let mut jobs: Vec<Option<JobPlan>> = snapshot.jobs.iter().map(|_| None).collect();
     let (mut limits, mut gap) = (Limits::default(), None);
-    for (number, batch) in sub_batches.iter().enumerate() {
-        let free = Free { slots: &slots, index, booked: &booked };
+    for (index, batch) in sub_batches.iter().enumerate() {
         let found = alternatives::search(snapshot, cyclic, batch, &free, meter);
-        let policy = purse.share(number);
+        let policy = purse.share(index);
         let planned = combine(snapshot, cyclic, found, &policy, &mut limits, &mut gap);
         for (&job, plan) in batch.iter().zip(planned) {
             if let Some(window) = plan.window() {
-                book(&mut slots, window);
-                booked.push(window.clone());
+                book(&mut free, window);
                 purse.spend(snapshot, window);
             }
             jobs[job] = Some(plan);

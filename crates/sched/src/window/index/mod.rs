@@ -13,7 +13,6 @@ mod subset;
 #[cfg(test)]
 mod tests;
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -40,11 +39,11 @@ struct Tuning {
 
 impl Tuning {
     /// By measurements on lists of 1,000 to 100,000 slots.
-    const USUAL: Tuning = Tuning { few_slots: 512, first_nodes: (3, 64), share: 4 };
+    const USUAL: Tuning = Tuning { few_slots: 4_096, first_nodes: (3, 64), share: 4 };
 }
 
-/// A grid and what is free on it, prepared for many searches. A change of the list must be made
-/// here, too. A copy shares all but the changes.
+/// A grid and what is free on it, prepared for many searches. It follows its list by
+/// [`SlotIndex::take`] and [`SlotIndex::replace`]; a copy shares all but these changes.
 #[derive(Debug, Clone)]
 pub struct SlotIndex<'g> {
     grid: &'g Grid,
@@ -58,8 +57,10 @@ pub struct SlotIndex<'g> {
 #[derive(Debug)]
 struct Base {
     orders: NodeOrders,
+    /// In order of start.
+    list: Vec<Slot>,
     /// By node, in order of start.
-    slots: Vec<Slot>,
+    by_node: Vec<Slot>,
     /// By node, where its slots begin; and the end of all.
     first: Vec<u32>,
 }
@@ -74,18 +75,18 @@ impl Base {
             first[node + 1] += first[node];
         }
         let mut next = first.clone();
-        let mut slots = list.to_vec();
-        for slot in list {
+        let (list, mut by_node) = (list.to_vec(), list.to_vec());
+        for slot in &list {
             let place = &mut next[slot.node.0 as usize];
-            slots[*place as usize] = *slot;
+            by_node[*place as usize] = *slot;
             *place += 1;
         }
-        Base { orders: NodeOrders::new(grid), slots, first }
+        Base { orders: NodeOrders::new(grid), list, by_node, first }
     }
 
     fn of(&self, node: NodeId) -> &[Slot] {
         let node = node.0 as usize;
-        &self.slots[self.first[node] as usize..self.first[node + 1] as usize]
+        &self.by_node[self.first[node] as usize..self.first[node + 1] as usize]
     }
 }
 
@@ -114,8 +115,8 @@ impl<'g> SlotIndex<'g> {
         slots.len() >= Tuning::USUAL.few_slots
     }
 
-    /// The same as [`Searcher::find`] for this request and search. `slots` is the list that the
-    /// index was made of, with the changes that it was told.
+    /// The same as [`Searcher::find`] for this request and search in `slots`, the list that the index
+    /// has followed.
     pub fn find(
         &self,
         slots: &SlotList,
@@ -123,25 +124,24 @@ impl<'g> SlotIndex<'g> {
         from: Time,
         scratch: &mut Scratch,
     ) -> Option<Found> {
-        let found = self.find_among_some(slots, (request, search), from, scratch);
+        let found = self.find_among_some((request, search), from, scratch);
         found.unwrap_or_else(|WholeList| {
             Searcher::new(self.grid, request, search).find(slots, from, scratch)
         })
     }
 
-    /// The same, if not too many nodes matter.
+    /// The same without the list, if not too many nodes matter.
     ///
     /// # Errors
     /// [`WholeList`] if a [`Searcher`] must answer.
     pub fn find_among_some(
         &self,
-        slots: &SlotList,
         (request, search): (&Request, &Search),
         from: Time,
         scratch: &mut Scratch,
     ) -> Result<Option<Found>, WholeList> {
         let wanted = self.wanted(request, search).ok_or(WholeList)?;
-        match Query::new(self, slots.as_slice(), (request, search), from) {
+        match Query::new(self, (request, search), from) {
             Some(query) => query.answer(wanted, scratch),
             None => Ok(None),
         }
@@ -178,6 +178,13 @@ impl<'g> SlotIndex<'g> {
         self.changed.insert(node, slots);
     }
 
+    /// The index of what these windows leave.
+    pub fn without<'w>(&self, windows: impl IntoIterator<Item = &'w Window>) -> SlotIndex<'g> {
+        let mut index = self.clone();
+        windows.into_iter().for_each(|window| index.take(window));
+        index
+    }
+
     /// A window was taken out of the list. Logarithmic in the changes, for each task.
     pub fn take(&mut self, window: &Window) {
         for task in window.tasks() {
@@ -199,30 +206,5 @@ impl<'g> SlotIndex<'g> {
             return self.base.of(node);
         }
         self.changed.get(&node).map_or_else(|| self.base.of(node), Vec::as_slice)
-    }
-}
-
-/// The index of a list, made when it is first asked for, if the list is long.
-#[derive(Debug)]
-pub(crate) struct LazyIndex<'g> {
-    grid: &'g Grid,
-    slots: &'g SlotList,
-    index: OnceCell<Option<SlotIndex<'g>>>,
-}
-
-impl<'g> LazyIndex<'g> {
-    pub(crate) fn new(grid: &'g Grid, slots: &'g SlotList) -> LazyIndex<'g> {
-        LazyIndex { grid, slots, index: OnceCell::new() }
-    }
-
-    /// The index of what these windows leave; `None` if the list is short.
-    pub(crate) fn without<'w>(
-        &self,
-        windows: impl IntoIterator<Item = &'w Window>,
-    ) -> Option<SlotIndex<'g>> {
-        let make = || SlotIndex::is_for(self.slots).then(|| SlotIndex::new(self.grid, self.slots));
-        let mut index = self.index.get_or_init(make).clone()?;
-        windows.into_iter().for_each(|window| index.take(window));
-        Some(index)
     }
 }

@@ -26,7 +26,6 @@ struct Candidates {
 /// A request, its limits, and where to look.
 pub(super) struct Query<'a> {
     index: &'a SlotIndex<'a>,
-    slots: &'a [Slot],
     request: &'a Request,
     search: &'a Search,
     limits: MoneyLimits,
@@ -39,18 +38,17 @@ impl<'a> Query<'a> {
     /// `None` if no window can be.
     pub(super) fn new(
         index: &'a SlotIndex<'a>,
-        slots: &'a [Slot],
         (request, search): (&'a Request, &'a Search),
         from: Time,
     ) -> Option<Query<'a>> {
         let from = request.earliest_start.unwrap_or(from).max(from);
         // No window starts before the first slot.
-        let from = slots.first().map_or(from, |first| first.start.max(from));
+        let from = index.base.list.first().map_or(from, |first| first.start.max(from));
         let until = request.deadline.map_or(i64::MAX, |deadline| deadline.0);
         let bounds = StartBounds { from: from.0, until };
         let limits = MoneyLimits::of(request, search);
         let dearest = i128::MAX;
-        let mut query = Query { index, slots, request, search, limits, bounds, dearest };
+        let mut query = Query { index, request, search, limits, bounds, dearest };
         let others = query.least_of_others(OrderBy::Cost)?;
         if let Some(budget) = limits.budget {
             query.dearest = i128::from(budget.0) - others;
@@ -90,7 +88,7 @@ impl<'a> Query<'a> {
 
     /// The same of slots.
     fn many_slots(&self) -> usize {
-        self.slots.len() / self.index.tuning.share
+        self.index.base.list.len() / self.index.tuning.share
     }
 
     /// So many nodes are searched first.
@@ -175,16 +173,19 @@ impl<'a> Query<'a> {
         self.within(subset, scratch)
     }
 
-    /// The same in the first `count` slots of the list.
+    /// The same in the first `count` slots of the list, and in those of nodes that were changed.
     fn in_first(
         &self,
         count: usize,
         keep: impl Fn(&Ranked, &Slot) -> bool,
         scratch: &mut Scratch,
     ) -> Option<Found> {
+        let changed = &self.index.changed;
+        let same = self.index.base.list[..count].iter();
+        let same = same.filter(|slot| changed.is_empty() || !changed.contains_key(&slot.node));
         let mut places = vec![ABSENT; self.index.grid.len()];
         let mut subset = Subset::default();
-        for slot in &self.slots[..count] {
+        for slot in same.chain(changed.values().flatten()) {
             let place = &mut places[slot.node.0 as usize];
             if *place == ABSENT {
                 let Some(node) = self.ranked(slot.node) else { continue };
@@ -213,9 +214,10 @@ impl<'a> Query<'a> {
         scratch: &mut Scratch,
     ) -> Answer {
         let nodes = self.count(by, limit);
-        let slots = self.slots.partition_point(|slot| slot.start <= last_start);
+        let list = &self.index.base.list;
+        let slots = list.partition_point(|slot| slot.start <= last_start);
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
-        let by_nodes = share(nodes, self.index.grid.len()) <= share(slots, self.slots.len());
+        let by_nodes = share(nodes, self.index.grid.len()) <= share(slots, list.len());
         if by_nodes && nodes <= self.many_nodes() {
             let all = self.candidates(by, |_, bound| i128::from(bound) > limit);
             Ok(self.among(all.nodes, keep, scratch))

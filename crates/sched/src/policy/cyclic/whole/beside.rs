@@ -1,10 +1,12 @@
 //! Windows beside what the other jobs got.
 
+use std::cell::OnceCell;
+
 use tradewind_model::{SlotList, Snapshot, Window};
 
 use super::super::{Cyclic, Meter, search_of, searcher};
 use super::Candidate;
-use crate::window::{Found, LazyIndex, Proof, Scratch, SlotIndex};
+use crate::window::{Found, Proof, Scratch, SlotIndex, WholeList};
 
 /// Placed jobs that look for another window per round, the first ones by priority: each costs
 /// taking all other windows out of the list.
@@ -13,7 +15,7 @@ const MOST_PLACED: usize = 64;
 /// Adds, for every job, the best window by its search on what the others' chosen windows leave;
 /// whether any was new.
 pub(super) fn add(
-    (snapshot, index, order): (&Snapshot, &LazyIndex<'_>, &[usize]),
+    (snapshot, index, order): (&Snapshot, Option<&SlotIndex<'_>>, &[usize]),
     cyclic: &Cyclic,
     candidates: &mut [Candidate],
     chosen: &[Option<usize>],
@@ -24,8 +26,8 @@ pub(super) fn add(
         .zip(chosen)
         .map(|(candidate, at)| at.map(|at| candidate.windows[at].clone()))
         .collect();
-    let left = without(&snapshot.slots, taken.iter().flatten());
-    let index_of_left = index.without(taken.iter().flatten());
+    let left_list = OnceCell::new();
+    let left_index = index.map(|it| it.without(taken.iter().flatten()));
     let mut scratch = Scratch::default();
     let mut placed = 0;
     let mut any = false;
@@ -33,17 +35,18 @@ pub(super) fn add(
         if candidates[job].windows.is_empty() {
             continue;
         }
-        let mut find = |list: &SlotList, index: Option<&SlotIndex<'_>>| {
-            best(snapshot, (cyclic, job), (list, index), &mut scratch)
-        };
         let found = if taken[job].is_none() {
-            find(&left, index_of_left.as_ref())
+            let list =
+                || left_list.get_or_init(|| without(&snapshot.slots, taken.iter().flatten()));
+            best(snapshot, (cyclic, job), left_index.as_ref(), list, &mut scratch)
         } else if placed < MOST_PLACED {
             placed += 1;
             let others = taken.iter().enumerate().filter(|(other, _)| *other != job);
             let others = others.filter_map(|(_, window)| window.as_ref());
-            let list = without(&snapshot.slots, others.clone());
-            find(&list, index.without(others).as_ref())
+            let index = index.map(|it| it.without(others.clone()));
+            let list = OnceCell::new();
+            let list = || list.get_or_init(|| without(&snapshot.slots, others));
+            best(snapshot, (cyclic, job), index.as_ref(), list, &mut scratch)
         } else {
             None
         };
@@ -57,20 +60,22 @@ pub(super) fn add(
     any
 }
 
-/// The job's best window by its search in this list.
-fn best(
+/// The job's best window by its search on the index, or else in the list.
+fn best<'l>(
     snapshot: &Snapshot,
     (cyclic, job): (&Cyclic, usize),
-    (list, index): (&SlotList, Option<&SlotIndex<'_>>),
+    index: Option<&SlotIndex<'_>>,
+    list: impl FnOnce() -> &'l SlotList,
     scratch: &mut Scratch,
 ) -> Option<Found> {
     let (request, from) = (&snapshot.jobs[job].request, snapshot.horizon.start);
-    match index {
-        Some(index) => {
-            let search = search_of(snapshot, cyclic, request, job);
-            index.find(list, (request, &search), from, scratch)
+    let search = search_of(snapshot, cyclic, request, job);
+    let on_index = index.map(|it| it.find_among_some((request, &search), from, scratch));
+    match on_index {
+        Some(Ok(found)) => found,
+        Some(Err(WholeList)) | None => {
+            searcher(snapshot, cyclic, request, job).find(list(), from, scratch)
         }
-        None => searcher(snapshot, cyclic, request, job).find(list, from, scratch),
     }
 }
 

@@ -22,11 +22,10 @@ use tradewind_model::{
     JobPlan, Limits, Money, Objective, Outcome, Plan, Reason, Snapshot, Span, Sum, Window,
 };
 
-use super::alternatives::Free;
 use super::{Cyclic, Meter, Offers, Progress, alternatives, choose, slicer};
 use crate::combine::disjoint::{self, Busy, DisjointOffer, Selected};
 use crate::combine::{Choice, SumLimits};
-use crate::window::LazyIndex;
+use crate::window::SlotIndex;
 
 /// The most choices of one plan: the first, and those with windows found beside the last one.
 const MOST_CHOICES: u32 = 5;
@@ -77,11 +76,12 @@ pub(super) fn plan_whole(
     let order = snapshot.by_priority();
     let mut meter = Meter::new(2 * order.len() as u64, progress);
     let disjoint = Cyclic { offers: Offers::Disjoint, ..cyclic.clone() };
-    let index = LazyIndex::new(&snapshot.grid, &snapshot.slots);
-    let css = slicer::plan_sliced((snapshot, &index), &disjoint, 1, &mut meter);
+    let css = slicer::plan_sliced(snapshot, &disjoint, 1, &mut meter);
     let mut chosen: Vec<Option<usize>> = css.jobs.iter().map(placed_in).collect();
     let css_limits = css.limits;
-    let mut candidates = gather((snapshot, &index), cyclic, css, &mut meter);
+    let slots = &snapshot.slots;
+    let index = SlotIndex::is_for(slots).then(|| SlotIndex::new(&snapshot.grid, slots));
+    let mut candidates = gather((snapshot, index.as_ref()), cyclic, css, &mut meter);
     let bounds = limits::bounds(snapshot, &order, &candidates, css_limits);
     let mut made = None;
     for number in 1..=MOST_CHOICES {
@@ -90,7 +90,7 @@ pub(super) fn plan_whole(
         meter.chosen(selected.steps);
         made = Some(selected);
         let last = number == MOST_CHOICES;
-        let batch = (snapshot, &index, &order[..]);
+        let batch = (snapshot, index.as_ref(), &order[..]);
         if last || !beside::add(batch, cyclic, &mut candidates, &chosen, &mut meter) {
             break;
         }
@@ -107,14 +107,14 @@ fn placed_in(job: &JobPlan) -> Option<usize> {
 
 /// CSS's windows, then those that each job finds alone; by job.
 fn gather(
-    (snapshot, index): (&Snapshot, &LazyIndex<'_>),
+    (snapshot, index): (&Snapshot, Option<&SlotIndex<'_>>),
     cyclic: &Cyclic,
     css: Plan,
     meter: &mut Meter<'_>,
 ) -> Vec<Candidate> {
-    let free = Free { slots: &snapshot.slots, index, booked: &[] };
     let of_job = |(job, css): (usize, JobPlan)| {
-        let alone = alternatives::search(snapshot, cyclic, &[job], &free, meter);
+        let free = (&snapshot.slots, index.cloned());
+        let alone = alternatives::search_alone(snapshot, cyclic, job, free, meter);
         let mut candidate = Candidate {
             offers: css.alternatives.iter().map(|window| offer(window, snapshot)).collect(),
             of_css: css.alternatives.len(),
@@ -123,7 +123,7 @@ fn gather(
             unproven: css.unproven,
             reason: None,
         };
-        for found in alone {
+        if let Some(found) = alone {
             candidate.cut |= found.cut;
             candidate.unproven = candidate.unproven.max(found.unproven);
             candidate.reason = found.reason;
