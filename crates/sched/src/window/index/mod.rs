@@ -47,7 +47,7 @@ impl Tuning {
 #[derive(Debug, Clone)]
 pub struct SlotIndex<'g> {
     grid: &'g Grid,
-    base: Arc<Base>,
+    base: Arc<Base<'g>>,
     /// Slots of nodes that were changed since.
     changed: BTreeMap<NodeId, Vec<Slot>>,
     tuning: Tuning,
@@ -55,18 +55,18 @@ pub struct SlotIndex<'g> {
 
 /// The list as it was at first.
 #[derive(Debug)]
-struct Base {
+struct Base<'g> {
     orders: NodeOrders,
     /// In order of start.
-    list: Vec<Slot>,
+    list: &'g [Slot],
     /// By node, in order of start.
     by_node: Vec<Slot>,
     /// By node, where its slots begin; and the end of all.
     first: Vec<u32>,
 }
 
-impl Base {
-    fn new(grid: &Grid, list: &[Slot]) -> Base {
+impl<'g> Base<'g> {
+    fn new(grid: &Grid, list: &'g [Slot]) -> Base<'g> {
         let mut first = vec![0; grid.len() + 1];
         for slot in list {
             first[slot.node.0 as usize + 1] += 1;
@@ -75,8 +75,8 @@ impl Base {
             first[node + 1] += first[node];
         }
         let mut next = first.clone();
-        let (list, mut by_node) = (list.to_vec(), list.to_vec());
-        for slot in &list {
+        let mut by_node = list.to_vec();
+        for slot in list {
             let place = &mut next[slot.node.0 as usize];
             by_node[*place as usize] = *slot;
             *place += 1;
@@ -104,8 +104,8 @@ enum Wanted {
 }
 
 impl<'g> SlotIndex<'g> {
-    /// Prepares `slots` on `grid`. O(p + n log n) for p slots and n nodes.
-    pub fn new(grid: &'g Grid, slots: &SlotList) -> SlotIndex<'g> {
+    /// Prepares `slots` on `grid`. O(p + n) for p slots and n nodes, and O(n log n) once by searches.
+    pub fn new(grid: &'g Grid, slots: &'g SlotList) -> SlotIndex<'g> {
         let base = Arc::new(Base::new(grid, slots.as_slice()));
         SlotIndex { grid, base, changed: BTreeMap::new(), tuning: Tuning::USUAL }
     }

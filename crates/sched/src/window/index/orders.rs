@@ -1,5 +1,7 @@
 //! Nodes in orders that no request changes: by price and speed.
 
+use std::sync::OnceLock;
+
 use tradewind_model::{Grid, NodeId, Performance, Price, Request, Span, TimeMode, Times};
 
 /// Fractions of a rate's key have so many bits.
@@ -14,19 +16,22 @@ pub(super) enum OrderBy {
     Length,
 }
 
-/// (key, node), the least key first.
-type Order = Vec<(u64, u32)>;
+/// Key and node.
+type Keyed = (u64, u32);
+
+/// The least key first.
+type Order = Vec<Keyed>;
 
 /// The nodes of a grid in three orders, from which those by cost and by length follow for every
-/// request.
-#[derive(Debug, Clone)]
+/// request. Each is made when it is first needed, in O(n log n) for n nodes.
+#[derive(Debug)]
 pub(super) struct NodeOrders {
     /// Price by performance, rounded down: cost where times are work.
-    by_rate: Order,
+    by_rate: OnceLock<Order>,
     /// The price: cost where times are of the clock.
-    by_price: Order,
+    by_price: OnceLock<Order>,
     /// How much slower than the fastest that there may be.
-    by_speed: Order,
+    by_speed: OnceLock<Order>,
     /// By node: what length and cost follow from.
     facts: Vec<NodeFacts>,
 }
@@ -40,31 +45,42 @@ pub(super) struct NodeFacts {
 }
 
 impl NodeOrders {
-    /// O(n log n) for n nodes.
     pub(super) fn new(grid: &Grid) -> NodeOrders {
-        let sorted = |key: &dyn Fn(u64, u32) -> u64| {
-            let nodes = grid.iter().map(|(id, node)| {
-                (key(node.price.0.unsigned_abs(), node.performance.thousandths()), id.0)
-            });
-            let mut order: Order = nodes.collect();
-            order.sort_unstable();
-            order
-        };
-        let rate = |price, speed| {
-            let rate = (u128::from(price) << FRACTION) / u128::from(speed);
-            u64::try_from(rate).unwrap_or(u64::MAX)
-        };
-        let facts = |(_, node): (_, &tradewind_model::Node)| NodeFacts {
+        let facts = grid.nodes().iter().map(|node| NodeFacts {
             price: node.price,
             performance: node.performance,
             times: node.times,
-        };
+        });
         NodeOrders {
-            facts: grid.iter().map(facts).collect(),
-            by_rate: sorted(&rate),
-            by_price: sorted(&|price, _| price),
-            by_speed: sorted(&|_, speed| u64::from(u32::MAX - speed)),
+            by_rate: OnceLock::new(),
+            by_price: OnceLock::new(),
+            by_speed: OnceLock::new(),
+            facts: facts.collect(),
         }
+    }
+
+    fn sorted(&self, key: impl Fn(&NodeFacts) -> u64) -> Order {
+        let mut order: Order = self.facts.iter().map(key).zip(0..).collect();
+        order.sort_unstable();
+        order
+    }
+
+    fn by_rate(&self) -> &[Keyed] {
+        let rate = |it: &NodeFacts| {
+            let speed = u128::from(it.performance.thousandths());
+            let rate = (u128::from(it.price.0.unsigned_abs()) << FRACTION) / speed;
+            u64::try_from(rate).unwrap_or(u64::MAX)
+        };
+        self.by_rate.get_or_init(|| self.sorted(rate))
+    }
+
+    fn by_price(&self) -> &[Keyed] {
+        self.by_price.get_or_init(|| self.sorted(|it| it.price.0.unsigned_abs()))
+    }
+
+    fn by_speed(&self) -> &[Keyed] {
+        let slowness = |it: &NodeFacts| u64::from(u32::MAX - it.performance.thousandths());
+        self.by_speed.get_or_init(|| self.sorted(slowness))
     }
 
     pub(super) fn facts(&self, node: NodeId) -> &NodeFacts {
@@ -73,12 +89,12 @@ impl NodeOrders {
 
     /// The orders of nodes whose times are work and of those whose times are of the clock. If the
     /// owner says which, each node is in both.
-    fn of(&self, times: TimeMode, by: OrderBy) -> (&[(u64, u32)], &[(u64, u32)]) {
-        let of_work = if by == OrderBy::Cost { &self.by_rate } else { &self.by_speed };
+    fn of(&self, times: TimeMode, by: OrderBy) -> (&[Keyed], &[Keyed]) {
+        let of_work = || if by == OrderBy::Cost { self.by_rate() } else { self.by_speed() };
         match times {
-            TimeMode::Fixed(Times::Work) => (of_work, &[]),
-            TimeMode::Fixed(Times::Wall) => (&[], &self.by_price),
-            TimeMode::Owner => (of_work, &self.by_price),
+            TimeMode::Fixed(Times::Work) => (of_work(), &[]),
+            TimeMode::Fixed(Times::Wall) => (&[], self.by_price()),
+            TimeMode::Owner => (of_work(), self.by_price()),
         }
     }
 

@@ -214,7 +214,7 @@ impl<'a> Query<'a> {
         scratch: &mut Scratch,
     ) -> Answer {
         let nodes = self.count(by, limit);
-        let list = &self.index.base.list;
+        let list = self.index.base.list;
         let slots = list.partition_point(|slot| slot.start <= last_start);
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
         let by_nodes = share(nodes, self.index.grid.len()) <= share(slots, list.len());

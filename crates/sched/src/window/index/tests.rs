@@ -42,7 +42,7 @@ proptest! {
     #[test]
     fn an_index_follows_its_list(world in any_world(), search in any_of_the_searches()) {
         let (mut slots, mut scratch) = (world.slots.clone(), Scratch::default());
-        let mut index = SlotIndex::new(&world.grid, &slots);
+        let mut index = SlotIndex::new(&world.grid, &world.slots);
         index.tuning = EAGER;
         let searcher = Searcher::new(&world.grid, &world.request, &search);
         for _ in 0..12 {
