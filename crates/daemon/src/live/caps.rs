@@ -16,9 +16,9 @@ use tradewind_io::submission::Submission;
 use tradewind_model::{Demand, PoolId, SiteId, Span, Time};
 
 use self::over::{hopeless, over};
+use super::answer::Refusal;
 use super::budgets::HeldPower;
 use super::demand::{Chosen, choose, promised};
-use super::input::Refusal;
 use super::state::{Job, JobHold, Phase, Setback, TaskReport};
 use super::{ApplyError, Live};
 use crate::live::record::{JobRecord, MarketRecord, Record};

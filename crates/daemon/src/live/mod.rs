@@ -8,6 +8,7 @@
 //! Nothing here decides where or when a job runs. Policies do, and users who accept a quote.
 
 pub mod access;
+mod answer;
 mod asks;
 mod caps;
 pub mod input;
@@ -52,12 +53,11 @@ use tradewind_sched::policy::{Exchange, Policy};
 
 pub use access::rights;
 use access::tokens;
+pub use answer::{Refusal, RefusalKind, Reply, Usage};
 pub use bodies::check_environment;
 use demand::Most;
 pub use demand::RESOURCES;
-pub use input::{
-    Act, Ask, Input, ProjectChange, Refusal, RefusalKind, Reply, Unknown, Usage, Withheld,
-};
+pub use input::{Act, Ask, Input, ProjectChange, Unknown, Withheld};
 use jobs::index::JobIndex;
 pub use jobs::{alike, choice, gather};
 use jobs::{bodies, demand, redact, width};

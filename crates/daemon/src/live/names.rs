@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tradewind_io::diagnostics::suggestion;
 
-use super::input::{Refusal, RefusalKind};
+use super::answer::{Refusal, RefusalKind};
 use super::money::Account;
 use super::projects::may_be_named;
 use super::state::State;

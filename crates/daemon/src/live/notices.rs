@@ -11,8 +11,8 @@ use tradewind_model::{Cause, Outage, PoolId, Preemption, Running, Share, SiteId,
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::owners::{self, giving_way};
 
-use super::asks::StepResult;
-use super::input::{Reclaim, Refusal, RefusalKind, Reply};
+use super::answer::{Refusal, RefusalKind, Reply, StepResult};
+use super::input::Reclaim;
 use super::jobs::RunNotice;
 use super::outages::Why;
 use super::record::{JobRecord, OutageRecord};

@@ -1,6 +1,6 @@
 //! Who may do what.
 
-use crate::live::input::{Refusal, RefusalKind};
+use crate::live::answer::{Refusal, RefusalKind};
 use crate::live::{Settings, State};
 use tradewind_model::Span;
 

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use tradewind_model::{Span, Time};
 
 use crate::live::Live;
-use crate::live::asks::{StepResult, refused};
-use crate::live::input::{RefusalKind, Reply};
+use crate::live::answer::{RefusalKind, Reply, StepResult, refused};
 use crate::live::record::AccessRecord;
 use crate::live::rights::{Actor, Expiry, Role, SignedIn, TokenHash, TokenTerms};
 use crate::live::state::{State, Token};

@@ -12,7 +12,7 @@ use tradewind_model::{Carbon, Consumption, Demand, Energy, Pool, PoolId, Share, 
 
 use super::money::Account;
 use super::projects::month_of;
-use crate::live::input::{Refusal, RefusalKind, Reply};
+use crate::live::answer::{Refusal, RefusalKind, Reply};
 use crate::live::record::LedgerRecord;
 use crate::live::state::{Booking, Job, JobHold, Part, Phase, State, Why};
 use crate::live::{ApplyError, Live};

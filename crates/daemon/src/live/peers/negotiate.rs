@@ -13,7 +13,7 @@ use tradewind_sched::policy::outlook::{Outlook, Promised, StartEstimate};
 use super::desk::Desk;
 use super::message::{taken_in, ticket, weight};
 use super::{HEAVIEST, MOST_WAITING, PeerEntry, PeerMessage, Traveller};
-use crate::live::input::{Refusal, RefusalKind};
+use crate::live::answer::{Refusal, RefusalKind};
 use crate::live::money::Account;
 use crate::live::record::{JobRecord, LedgerRecord, PeerRecord, Record};
 use crate::live::rights::{Actor, Role};

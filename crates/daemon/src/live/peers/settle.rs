@@ -8,7 +8,7 @@ use tradewind_sched::negotiation::{Body, Envelope, Input, Peer, Serial};
 
 use super::standing::PATIENCE;
 use super::{PeerSilence, RemoteProgress};
-use crate::live::input::{Refusal, RefusalKind, Reply};
+use crate::live::answer::{Refusal, RefusalKind, Reply};
 use crate::live::record::PeerRecord;
 use crate::live::rights::Actor;
 use crate::live::state::{Finish, Job, Phase};

@@ -11,7 +11,7 @@ use super::{
     BrokenOffer, PATIENCE, PeerVerdict, Receipt, Receipts, RemoteProgress, RemoteStatus,
     StatusQuery, StatusReport,
 };
-use crate::live::input::Refusal;
+use crate::live::answer::Refusal;
 use crate::live::record::{JobRecord, PeerRecord};
 use crate::live::rights::Actor;
 use crate::live::state::{Finish, Job, JobHold, Phase, State};

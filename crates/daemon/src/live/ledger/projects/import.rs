@@ -7,7 +7,7 @@ use tradewind_model::{Money, Time};
 
 use super::rule::good_name;
 use super::{MemberRole, Project, ProjectEdit, SpendingLimits};
-use crate::live::input::{Refusal, RefusalKind};
+use crate::live::answer::{Refusal, RefusalKind};
 use crate::live::money::Account;
 use crate::live::record::LedgerRecord;
 use crate::live::rights::{Actor, Role};

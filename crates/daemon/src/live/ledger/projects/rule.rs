@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use tradewind_model::{Money, Time};
 
 use super::{MemberRole, ProjectEdit, SpendingLimits};
-use crate::live::input::{ProjectChange, Refusal, RefusalKind};
+use crate::live::answer::{Refusal, RefusalKind};
+use crate::live::input::ProjectChange;
 use crate::live::money::Account;
 use crate::live::names::unknown_project;
 use crate::live::record::LedgerRecord;
