@@ -15,8 +15,9 @@ use super::projects::ProjectEdit;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Happening, Job, JobHold, Phase, Quote};
 use super::tokens::{NewToken, Rotation};
-use super::{ApplyError, Live, redact, times};
+use super::{ApplyError, Live, times};
 use crate::live::record::{JobRecord, LedgerRecord, OfferRecord, Record, SiteRecord};
+use crate::live::state::jobs::redact;
 
 /// For whom a quote is accepted.
 pub(super) struct Taker<'a> {

@@ -10,11 +10,12 @@ use tradewind_sched::negotiation::Peer;
 
 use super::budgets::{BudgetHolder, PowerLimits};
 use super::money::Account;
-use super::peers::{PeerMessage, PeerOutput, Settlement, StatusQuery, StatusReport};
-use super::projects::import::AccountingRow;
+use super::peers::{PeerMessage, PeerOutput, StatusQuery, StatusReport};
 use super::projects::{MemberRole, SpendingLimits};
 use super::rights::{Actor, Expiry, Role, TokenHash, TokenTerms};
 use super::state::Quote;
+use crate::live::ledger::projects::import::AccountingRow;
+use crate::live::state::jobs::Settlement;
 use crate::site::{SiteError, Survey, Tag};
 
 /// Something that happened outside.

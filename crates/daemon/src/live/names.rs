@@ -93,6 +93,21 @@ fn nearest(name: &str, known: &BTreeSet<&str>) -> Option<String> {
     near.map(|name| format!("`{name}`"))
 }
 
+/// Whether users and projects may have this name.
+///
+/// # Errors
+/// If not.
+pub(super) fn good_name(name: &str) -> Result<(), Refusal> {
+    match may_be_named(name) {
+        true => Ok(()),
+        false => {
+            let message = format!("`{}` cannot be a name", name.escape_default());
+            let hint = "a name has 1 to 64 letters, digits and `_-.@`";
+            Err(Refusal::new(RefusalKind::Invalid, message, hint))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

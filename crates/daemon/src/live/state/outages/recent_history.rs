@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tradewind_model::{Outage, PoolId, Price, Span, Time};
 
-use crate::live::state::{State, Why};
+use super::Why;
 
 /// Prices and outages of the last days. It follows from the records alone, so that a replay tells the
 /// same.
@@ -130,26 +130,5 @@ impl PriceSince {
     }
 }
 
-impl State {
-    /// Outages of the last days, as far as is known, by their ends; and behind them those
-    /// that go on, until `now`. O(n log n) in what is kept.
-    pub fn recent_outages(&self, now: Time) -> Vec<PastOutage> {
-        let mut all: Vec<PastOutage> = self.outages.past.outages.iter().cloned().collect();
-        // By their ends: the last of a name counts.
-        let over: BTreeMap<&Why, Time> =
-            self.outages.past.outages.iter().map(|it| (&it.why, it.until)).collect();
-        for (why, id) in &self.outages.open {
-            let Some((what, true)) = self.market.closure_state(*id) else { continue };
-            let before = over.get(why).copied().filter(|until| *until > what.from);
-            let from = before.unwrap_or(what.from);
-            if from < now {
-                all.push(PastOutage { why: why.clone(), nodes: what.nodes, from, until: now });
-            }
-        }
-        all
-    }
-}
-
 #[cfg(test)]
-#[path = "../tests/recent_history.rs"]
 mod tests;
