@@ -13,7 +13,7 @@ impl State {
     /// What the job may cost is held: by its payer as far as an accepted offer does not limit that,
     /// and by the market beyond. A payer has no debts: a job that cannot be paid for is about to give
     /// its nodes back.
-    pub(in crate::live::state) fn hold_for(
+    pub(super) fn hold_for(
         &mut self,
         number: u64,
         payer: Account,
@@ -35,7 +35,7 @@ impl State {
 
     /// Owners get what was used: from the moment at which a part's work ran until it ended, at
     /// most for its limit.
-    pub(in crate::live::state) fn settle(&mut self, number: u64) -> Result<(), ApplyError> {
+    pub(super) fn settle(&mut self, number: u64) -> Result<(), ApplyError> {
         let (at, rules) = (self.now(), self.ledger.rules);
         let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
         let seconds = |part: &Part| job.charged(part, at, rules);
@@ -62,7 +62,7 @@ impl State {
 
     /// Pays micro-credits of what is held for the job to `payee`, for so many nodes and so long. What
     /// is beyond the cost that was promised is the market's.
-    pub(in crate::live) fn charge(
+    pub(super) fn charge(
         &mut self,
         number: u64,
         payee: Account,
@@ -81,7 +81,7 @@ impl State {
     }
 
     /// What is still held goes back to those whose it is.
-    pub(in crate::live) fn refund(&mut self, number: u64) -> Result<(), ApplyError> {
+    pub(super) fn refund(&mut self, number: u64) -> Result<(), ApplyError> {
         let (at, account) = (self.now(), Account::Held(number));
         let payer = self.job(number)?.payer();
         let cover = std::mem::take(&mut self.job(number)?.covering);
@@ -98,7 +98,7 @@ impl State {
     }
 
     /// A part of a job has paid.
-    pub(in crate::live) fn count_used(
+    fn count_used(
         &mut self,
         number: u64,
         payee: &Account,
@@ -130,12 +130,7 @@ impl State {
     }
 
     /// A part of a job has paid the owner of this pool.
-    pub(in crate::live) fn count_income(
-        &mut self,
-        pool: PoolId,
-        Used { nodes, time, consumed }: Used,
-        income: Money,
-    ) {
+    fn count_income(&mut self, pool: PoolId, Used { nodes, time, consumed }: Used, income: Money) {
         // A replay of what older releases wrote counts none, either.
         let is_counted = self.has_rules(2);
         if !is_counted || (time <= Span(0) && income <= Money::ZERO) {
@@ -155,11 +150,7 @@ impl State {
     }
 
     /// A job has paid this.
-    pub(in crate::live) fn count_spent(
-        &mut self,
-        number: u64,
-        amount: Money,
-    ) -> Result<(), ApplyError> {
+    fn count_spent(&mut self, number: u64, amount: Money) -> Result<(), ApplyError> {
         let at = self.now();
         let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
         if let Some(name) = job.paying_project()
@@ -190,11 +181,7 @@ impl State {
     }
 
     /// A part of a job has consumed this.
-    pub(in crate::live) fn consume(
-        &mut self,
-        number: u64,
-        consumed: Consumption,
-    ) -> Result<(), ApplyError> {
+    fn consume(&mut self, number: u64, consumed: Consumption) -> Result<(), ApplyError> {
         let at = self.now();
         let job = self.jobs.job(number)?;
         job.consumed += consumed;

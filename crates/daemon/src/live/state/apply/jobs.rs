@@ -26,7 +26,7 @@ fn booked_part(booking: &Booking, part: &BookedPart) -> Part {
 }
 
 impl State {
-    pub(in crate::live) fn apply_to_job(&mut self, record: &JobRecord) -> Result<(), ApplyError> {
+    pub(super) fn apply_to_job(&mut self, record: &JobRecord) -> Result<(), ApplyError> {
         use JobRecord as R;
         let at = self.now();
         match record {
@@ -78,11 +78,11 @@ impl State {
         }
     }
 
-    pub(in crate::live) fn job(&mut self, number: u64) -> Result<&mut Job, ApplyError> {
+    pub(super) fn job(&mut self, number: u64) -> Result<&mut Job, ApplyError> {
         self.jobs.job(number)
     }
 
-    pub(in crate::live) fn note(&mut self, number: u64, what: Happening) -> Result<(), ApplyError> {
+    pub(super) fn note(&mut self, number: u64, what: Happening) -> Result<(), ApplyError> {
         self.jobs.note(self.market.now(), number, what)
     }
 
@@ -93,7 +93,7 @@ impl State {
         }
     }
 
-    pub(in crate::live) fn running(&self, number: u64) -> Result<JobId, ApplyError> {
+    pub(super) fn running(&self, number: u64) -> Result<JobId, ApplyError> {
         match self.jobs.get(&number).map(|job| &job.stage) {
             Some(Stage::Running(run)) => Ok(run.id),
             _ => Err(ApplyError::Job(number)),
@@ -161,7 +161,7 @@ impl State {
         Ok(())
     }
 
-    pub(in crate::live) fn decided(&mut self, command: &Command) -> Result<(), ApplyError> {
+    pub(super) fn decided(&mut self, command: &Command) -> Result<(), ApplyError> {
         match command {
             Command::Trade { job, trade } => {
                 self.market.apply(&Event::Traded { job: *job, trade: Arc::clone(trade) })?;
@@ -413,23 +413,14 @@ impl State {
     }
 
     /// A job has just been given its nodes.
-    pub(in crate::live) fn chose(
-        &mut self,
-        number: u64,
-        choice: &Choice,
-    ) -> Result<(), ApplyError> {
+    fn chose(&mut self, number: u64, choice: &Choice) -> Result<(), ApplyError> {
         self.running(number)?;
         self.job(number)?.choice = Some(choice.clone());
         Ok(())
     }
 
     /// A job is to leave its nodes.
-    pub(in crate::live) fn notice_given(
-        &mut self,
-        number: u64,
-        ends: Time,
-        why: &str,
-    ) -> Result<(), ApplyError> {
+    fn notice_given(&mut self, number: u64, ends: Time, why: &str) -> Result<(), ApplyError> {
         let given = self.now();
         let run = self.jobs.run(number)?;
         if run.notice.is_some() {
@@ -440,17 +431,14 @@ impl State {
         self.note(number, Happening::NoticeGiven(ends, why.to_owned()))
     }
 
-    pub(in crate::live) fn barrier(
-        &mut self,
-        number: u64,
-    ) -> Result<&mut StartBarrier, ApplyError> {
+    pub(super) fn barrier(&mut self, number: u64) -> Result<&mut StartBarrier, ApplyError> {
         match &mut self.jobs.run(number)?.beginning {
             Beginning::Together(barrier) => Ok(barrier),
             Beginning::Apart(_) => Err(ApplyError::Job(number)),
         }
     }
 
-    pub(in crate::live) fn gathered(&mut self, number: u64, at: Time) -> Result<(), ApplyError> {
+    fn gathered(&mut self, number: u64, at: Time) -> Result<(), ApplyError> {
         self.barrier(number)?.at = Some(at);
         self.tasks.go(&self.name, self.jobs.job(number)?, at)?;
         self.mind_wait(number);
@@ -458,11 +446,7 @@ impl State {
     }
 
     /// The job's parts did not come together: by so much its start was late, at least.
-    pub(in crate::live) fn learn_timeout(
-        &mut self,
-        number: u64,
-        pool: PoolId,
-    ) -> Result<(), ApplyError> {
+    fn learn_timeout(&mut self, number: u64, pool: PoolId) -> Result<(), ApplyError> {
         let now = self.now();
         let started = self.jobs.run(number)?.started;
         let site = self.site_of(pool);

@@ -12,10 +12,7 @@ use crate::live::state::record::PeerRecord;
 use crate::live::state::{Happening, JobHold, State};
 
 impl State {
-    pub(in crate::live) fn apply_to_peers(
-        &mut self,
-        record: &PeerRecord,
-    ) -> Result<(), ApplyError> {
+    pub(super) fn apply_to_peers(&mut self, record: &PeerRecord) -> Result<(), ApplyError> {
         match record {
             PeerRecord::Peered { peer, known } => self.peered(*peer, known),
             PeerRecord::Negotiated { entry, guest } => {
@@ -199,7 +196,7 @@ impl State {
 
     /// What the peer was paid goes to its account here, but no more than was agreed; nothing if it
     /// is not believed.
-    pub(in crate::live) fn pay_peer(&mut self, number: u64) -> Result<(), ApplyError> {
+    pub(super) fn pay_peer(&mut self, number: u64) -> Result<(), ApplyError> {
         let (away, _) = self.away(number)?;
         let believed = away.news.as_ref().filter(|_| away.doubtful.is_none());
         let charged = believed.map_or(Money::ZERO, |news| news.charged);

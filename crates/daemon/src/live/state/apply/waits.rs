@@ -16,7 +16,7 @@ impl State {
     }
 
     /// Forecasts for jobs that wait: from now on their errors count.
-    pub(in crate::live) fn forecast(&mut self, starts: &[(u64, Time)]) -> Result<(), ApplyError> {
+    pub(super) fn forecast(&mut self, starts: &[(u64, Time)]) -> Result<(), ApplyError> {
         // By earlier rules ranges were made in another way.
         if !self.has_rules(4) {
             return Ok(());
@@ -34,12 +34,12 @@ impl State {
     }
 
     /// The nodes are others, or the policy is: what was learned counts no more.
-    pub(in crate::live) fn forget_waits(&mut self) {
+    pub(super) fn forget_waits(&mut self) {
         self.waits.forecaster.reset();
     }
 
     /// Something has happened to a job. If its work has begun, its forecast is compared with that.
-    pub(in crate::live) fn mind_wait(&mut self, number: u64) {
+    pub(super) fn mind_wait(&mut self, number: u64) {
         if !self.waits.forecaster.is_open(number) {
             return;
         }
@@ -54,7 +54,7 @@ impl State {
     }
 
     /// A job leaves the queue: if it has not begun, its forecast is compared with nothing.
-    pub(in crate::live) fn end_wait(&mut self, number: u64) {
+    pub(super) fn end_wait(&mut self, number: u64) {
         self.mind_wait(number);
         self.waits.forecaster.left(number);
     }

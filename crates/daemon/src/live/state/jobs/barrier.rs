@@ -100,7 +100,7 @@ impl Job {
     }
 
     /// How its work begins if it is started in so many parts.
-    pub(in crate::live) fn beginning_of(&self, parts: usize) -> Beginning {
+    pub(in crate::live::state) fn beginning_of(&self, parts: usize) -> Beginning {
         match parts > 1 && self.submission.gather != Some(Gather::Apart) {
             true => Beginning::Together(StartBarrier::default()),
             false => Beginning::Apart(Vec::new()),

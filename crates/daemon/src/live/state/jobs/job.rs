@@ -246,7 +246,7 @@ impl Job {
     }
 
     /// It asks for so many nodes from now on, of so many processors each.
-    pub(in crate::live) fn is_as_wide_as(&mut self, nodes: u32, processors: Option<u32>) {
+    pub(in crate::live::state) fn is_as_wide_as(&mut self, nodes: u32, processors: Option<u32>) {
         (self.nodes, self.processors) = (nodes, processors);
     }
 

@@ -14,7 +14,7 @@ pub fn limit_of(submission: &Submission) -> Option<Span> {
 }
 
 /// How its one time limit is counted.
-pub(in crate::live) fn mode_of(submission: &Submission) -> TimeMode {
+pub(in crate::live::state) fn mode_of(submission: &Submission) -> TimeMode {
     match submission.time {
         TimeLimit::One { counted, .. } => counted.mode(),
         TimeLimit::Reference(_) => TimeMode::WORK,

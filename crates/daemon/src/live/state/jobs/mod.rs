@@ -30,7 +30,7 @@ pub use job::{
     Setback, Stage,
 };
 pub use limit::limit_of;
-pub(in crate::live) use limit::mode_of;
+pub(in crate::live::state) use limit::mode_of;
 pub use promise::{BreachReason, OfferOutcome, Promise};
 pub use record::JobRecord;
 pub use remote::{Away, BrokenOffer, Receipt, RemoteOrigin, RemoteProgress, Settlement};

@@ -25,13 +25,13 @@ impl Job {
     }
 
     /// Of a job that gave way: until when its work counts, which it could keep then.
-    pub(in crate::live) fn kept_until(&self) -> Option<Time> {
+    pub(in crate::live::state) fn kept_until(&self) -> Option<Time> {
         let notice = self.run()?.notice.as_ref();
         notice.filter(|_| self.gave_way()).map(|notice| notice.given)
     }
 
     /// Whether it gave way without time to keep anything.
-    pub(in crate::live) fn lost_all(&self) -> bool {
+    pub(in crate::live::state) fn lost_all(&self) -> bool {
         let notice = self.run().and_then(|run| run.notice.as_ref());
         notice.is_some_and(|it| it.given >= it.ends) && self.gave_way()
     }

@@ -247,7 +247,7 @@ impl Projects {
     }
 
     /// One change of a project.
-    pub(in crate::live) fn apply(
+    pub(super) fn apply(
         &mut self,
         at: Time,
         name: &str,

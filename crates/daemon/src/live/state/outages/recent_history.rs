@@ -57,13 +57,13 @@ impl RecentHistory {
     }
 
     /// The pool costs so much from `at` on.
-    pub(in crate::live) fn priced(&mut self, at: Time, pool: PoolId, price: Price) {
+    pub(in crate::live::state) fn priced(&mut self, at: Time, pool: PoolId, price: Price) {
         self.prices.entry(pool).or_default().push(at, price);
     }
 
     /// An outage that had begun is over. One that was announced again, because its end had changed,
     /// goes on where it stopped. Linear in what ended since it began.
-    pub(in crate::live) fn reopened(&mut self, at: Time, why: &Why, what: &Outage) {
+    pub(in crate::live::state) fn reopened(&mut self, at: Time, why: &Why, what: &Outage) {
         let since = self.outages.iter().rev().take_while(|it| it.until > what.from);
         let last = since.enumerate().find(|(_, it)| it.why == *why).map(|(behind, _)| behind);
         let last = last.map(|behind| self.outages.len() - 1 - behind);
