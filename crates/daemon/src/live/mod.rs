@@ -5,6 +5,10 @@
 //! [`Live::orders`] says what sites are to be told, from the state alone: after a crash they are
 //! told again, and know by the tag.
 //!
+//! [`state`] is what is remembered and what records change in it; it knows nothing of the rest. The
+//! folders beside it, with names like those of its aggregates, have what is done with them: they read the
+//! state and make records. [`input`] is what comes in, and refusals and replies are what goes out.
+//!
 //! Nothing here decides where or when a job runs. Policies do, and users who accept a quote.
 
 mod answer;

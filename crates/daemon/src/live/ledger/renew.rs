@@ -48,7 +48,7 @@ impl Live {
 
     /// Takes up the latest rules, unless a daemon that does not know them may own the market again. A
     /// market whose sites have electricity is none of its any more.
-    pub(in crate::live) fn change_rules(&mut self, at: Time) -> Result<(), ApplyError> {
+    fn change_rules(&mut self, at: Time) -> Result<(), ApplyError> {
         let is_new = self.state.ledger.rules.is_none();
         let has_power = self.state.market.pools().power().is_some();
         let is_due = is_new || has_power || self.settings.rules == RuleChange::AtOnce;

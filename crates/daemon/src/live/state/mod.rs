@@ -1,5 +1,10 @@
 //! The state of a live market: the market itself, and the aggregates around it. Records alone change
 //! it: each goes to the aggregate that it is about.
+//!
+//! Nothing here knows requests, settings or surveys; what decides is in the folders beside this one.
+//! An aggregate knows its own types, its records and what they change, and some of those below it:
+//! [`ledger`], [`outages`], [`sites`] and [`access`] are lowest, [`jobs`] have accounts, and [`tasks`],
+//! [`offers`] and [`peers`] have jobs. What a record changes in several of them, `apply` does.
 
 pub mod access;
 mod apply;

@@ -442,7 +442,7 @@ impl State {
         self.barrier(number)?.at = Some(at);
         self.tasks.go(&self.name, self.jobs.job(number)?, at)?;
         self.mind_wait(number);
-        self.note(number, crate::live::state::Happening::Began)
+        self.note(number, Happening::Began)
     }
 
     /// The job's parts did not come together: by so much its start was late, at least.

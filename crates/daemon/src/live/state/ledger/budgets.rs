@@ -132,6 +132,7 @@ impl PowerLimits {
     }
 }
 
+/// Whose budgets a job of the user counts for, which this project pays for if there is one.
 pub(in crate::live) fn holders_of(user: &str, project: Option<&str>) -> Vec<BudgetHolder> {
     let project = project.map(|project| BudgetHolder::Project(project.to_owned()));
     [BudgetHolder::User(user.to_owned())].into_iter().chain(project).collect()
