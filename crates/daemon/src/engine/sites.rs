@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use tradewind_model::SiteId;
 
-use super::busy;
-use super::busy::{Busy, SiteCall};
+use super::busy::{self, Busy, SiteCall};
 use super::handle::TermHandle;
 use super::lease::Lease;
 pub(super) use super::reads::Reader;

@@ -9,8 +9,7 @@ use tradewind_model::{Pools, SiteId};
 use tradewind_sched::negotiation::Peer;
 
 use super::ahead::PageThread;
-use super::clock;
-use super::clock::{Clock, ClockReading};
+use super::clock::{self, Clock, ClockReading};
 use super::full::Unwritten;
 use super::handle::{Handle, Message, TermHandle};
 use super::journal::Journal;

@@ -7,7 +7,7 @@
 //!
 //! [`state`] is what is remembered and what records change in it; it knows nothing of the rest. The
 //! folders beside it, with names like those of its aggregates, have what is done with them: they read the
-//! state and make records. [`input`] is what comes in, and refusals and replies are what goes out.
+//! state and make records. [`input`] says what can happen, and `answer` what is replied to requests.
 //!
 //! Nothing here decides where or when a job runs. Policies do, and users who accept a quote.
 

@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Cause, Outage, PoolId, Preemption, Running, Share, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
-use tradewind_sched::policy::owners;
-use tradewind_sched::policy::owners::giving_way;
+use tradewind_sched::policy::owners::{self, giving_way};
 
 use super::{ApplyError, Live};
 use crate::live::answer::{Refusal, RefusalKind, Reply, StepResult};

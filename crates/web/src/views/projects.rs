@@ -4,8 +4,7 @@ use std::ops::Bound;
 
 use tradewind_daemon::live::ledger::projects::BudgetShare;
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::projects;
-use tradewind_daemon::live::projects::Which;
+use tradewind_daemon::live::projects::{self, Which};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::State;
 use tradewind_model::{Money, Time};

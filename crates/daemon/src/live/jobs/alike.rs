@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_io::submission::Submission;
 use tradewind_model::Span;
-use tradewind_sched::predict::limits;
-use tradewind_sched::predict::limits::LimitAdvice;
+use tradewind_sched::predict::limits::{self, LimitAdvice};
 
 use crate::live::Live;
 use crate::live::state::jobs::limit_of;

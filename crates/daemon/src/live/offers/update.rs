@@ -5,10 +5,9 @@ use tradewind_model::Time;
 
 use crate::live::answer::{Refusal, RefusalKind, Reply, StepResult, refused};
 use crate::live::asks::Taker;
-use crate::live::record::JobRecord;
+use crate::live::record::{JobRecord, OfferRecord};
 use crate::live::rights::Actor;
 use crate::live::state::jobs::Promise;
-use crate::live::state::offers::OfferRecord;
 use crate::live::state::{Job, JobHold, Phase};
 use crate::live::{ApplyError, Live};
 

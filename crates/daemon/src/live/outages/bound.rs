@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{OwnersFirst, PoolId, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
-use tradewind_sched::policy::owners;
-use tradewind_sched::policy::owners::{Expected, SiteRule};
+use tradewind_sched::policy::owners::{self, Expected, SiteRule};
 
 use super::lined::JoinedLine;
 use crate::live::record::SiteRecord;

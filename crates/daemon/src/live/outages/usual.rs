@@ -11,9 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 use tradewind_model::{Outage, PoolId, SiteId, Span, Time};
-use tradewind_sched::policy::owners;
 use tradewind_sched::policy::owners::{
-    Eligible, Habits, MAX_LIMIT, OwnersJob, SiteRule, Usual, WHOLE,
+    self, Eligible, Habits, MAX_LIMIT, OwnersJob, SiteRule, Usual, WHOLE,
 };
 
 use super::lined::JoinedLine;
