@@ -5,7 +5,7 @@
 //! needs no learner. What came of it is kept in the state: the last runs, a bounded number. The
 //! learner is that of replays ([`Learned`]) and follows from these runs alone; after a restart it
 //! predicts the same. It also gets what logs do not say: a job's project, name and script
-//! ([`JobTraits`]). Runs are counted as work, in seconds of a node of performance 1, so that what
+//! ([`JobTraits`](tradewind_sched::predict::JobTraits)). Runs are counted as work, in seconds of a node of performance 1, so that what
 //! was learned at one site is true at others; of the pools where a job may run the slowest one
 //! decides: there its limit is the smallest amount of work.
 //!

@@ -1,6 +1,7 @@
 //! By which rules the state follows from records. A journal says from which row on which rules count
-//! ([`LedgerRecord::RuledBy`]), so that what an earlier release has written makes the state that it made
-//! then, and daemons of two releases that own a market in turn make the same one.
+//! ([`LedgerRecord::RuledBy`](super::LedgerRecord::RuledBy)), so that what an earlier release has
+//! written makes the state that it made then, and daemons of two releases that own a market in turn
+//! make the same one.
 
 use super::Ledger;
 use crate::live::state::ApplyError;
