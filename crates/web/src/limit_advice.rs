@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tradewind_daemon::live::Refusal;
-use tradewind_daemon::live::alike::{PERCENT, limit_of};
+use tradewind_daemon::live::alike::PERCENT;
+use tradewind_daemon::live::state::jobs::limit_of;
 use tradewind_io::submission::Submission;
 use tradewind_model::{Demand, JobId, Span};
 

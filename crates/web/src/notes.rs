@@ -3,7 +3,7 @@
 use axum::http::{Method, StatusCode};
 use std::net::IpAddr;
 use tradewind_daemon::audit::{Audit, AuditKind};
-use tradewind_daemon::live::projects::import::AccountingRow;
+use tradewind_daemon::live::ledger::projects::import::AccountingRow;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, ProjectChange, Refusal, Reply};
 

@@ -88,8 +88,8 @@ impl PeerKey {
 
 #[cfg(test)]
 mod tests {
-    use tradewind_daemon::live::peers::{Receipt, RemoteProgress};
     use tradewind_daemon::live::state::Finish;
+    use tradewind_daemon::live::state::jobs::{Receipt, RemoteProgress};
     use tradewind_model::{Money, Time};
     use tradewind_sched::negotiation::Serial;
 

@@ -11,13 +11,12 @@ use super::wire::{
     put_alternative, some,
 };
 use crate::live::choice::Choice;
-use crate::live::gather::StartBarrier;
-use crate::live::jobs::{Beginning, JobEnd, LastStage, Run, RunNotice, Stage};
 use crate::live::money::{Account, Accounts, Motive, Posting};
-use crate::live::outages::bound::{PutOff, PutOffChange};
 use crate::live::recent_history::{PastOutage, PriceSince, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
 use crate::live::site_health::{Health, SiteState};
+use crate::live::sites::{PutOff, PutOffChange};
+use crate::live::state::jobs::{Beginning, JobEnd, LastStage, Run, RunNotice, Stage, StartBarrier};
 use crate::live::state::{
     BookedPart, Booking, BreachReason, EarlierSecret, Finish, Happening, Job, JobHold,
     OfferOutcome, Part, Phase, Promise, Quote, Setback, Task, TaskGoal, TaskReport, Token, Why,

@@ -5,7 +5,7 @@ use tradewind_model::Span;
 use tradewind_sched::predict::JobTraits;
 
 use super::wire::{Decode, DecodeFault, Encode};
-use crate::live::lengths::{Lengths, PastRun};
+use crate::live::state::lengths::{Lengths, PastRun};
 
 /// A run: its number; user, processors, limit, predicted median, run; then the limit as work and
 /// numbers for account, name and script, 0 where there is none. The first five stand alone where the

@@ -11,14 +11,16 @@ use tradewind_sched::negotiation::{
     Ticket, Tombstones, TransferVerdict,
 };
 
-use super::CodecError;
-use super::wire::{self, Decode, DecodeFault, Encode, Fields, Object, choice, object};
+use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
+use super::{CodecError, wire};
 use crate::live::peers::{
-    Away, BrokenOffer, MessageBody, PeerChecks, PeerEntry, PeerMessage, PeerVerdict, Peers,
-    Receipt, Receipts, RemoteOrigin, RemoteProgress, RemoteStatus, Settlement, Standing,
-    StatusQuery, StatusReport, Traveller,
+    MessageBody, PeerMessage, Receipts, RemoteStatus, StatusQuery, StatusReport, Traveller,
 };
 use crate::live::state::Finish;
+use crate::live::state::jobs::{
+    Away, BrokenOffer, Receipt, RemoteOrigin, RemoteProgress, Settlement,
+};
+use crate::live::state::peers::{PeerChecks, PeerEntry, PeerVerdict, Peers, Standing};
 use crate::site::Stream;
 
 impl Encode for Peer {

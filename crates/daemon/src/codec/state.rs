@@ -8,14 +8,14 @@ use tradewind_model::MarketState;
 use super::waits::WaitsHead;
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object};
 use crate::live::State;
-use crate::live::access::Access;
-use crate::live::jobs::{Job, JobTable, Jobs};
-use crate::live::ledger::Ledger;
 use crate::live::money::Account;
-use crate::live::offers::Offers;
-use crate::live::outages::Outages;
 use crate::live::sites::Sites;
-use crate::live::tasks::Tasks;
+use crate::live::state::access::Access;
+use crate::live::state::jobs::{Job, JobTable, Jobs};
+use crate::live::state::ledger::Ledger;
+use crate::live::state::offers::Offers;
+use crate::live::state::outages::Outages;
+use crate::live::state::tasks::Tasks;
 
 /// A snapshot's own body: everything that is not in pages.
 pub(super) struct SnapshotHead {

@@ -1,8 +1,8 @@
 //! What sites know of a market and its journal does not, as after a journal was brought back: it is said
 //! what there is, and what the market does about it.
 
-use crate::live::outages::{OutageRecord, Why};
 use crate::live::record::JobRecord;
+use crate::live::state::outages::{OutageRecord, Why};
 use crate::live::{Record, State};
 
 /// Says it of the records that were written.

@@ -8,8 +8,8 @@ use tradewind_model::{
 };
 
 use super::*;
-use crate::codec::Json;
-use crate::codec::pages::{self, Pages};
+use crate::codec::pages::Pages;
+use crate::codec::{Json, pages};
 use crate::engine::{begun, recover, replay};
 use crate::live::Record;
 use crate::live::money::Account;

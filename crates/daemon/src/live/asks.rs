@@ -5,8 +5,9 @@ use std::sync::Arc;
 use tradewind_io::submission::{Conditions, Submission, When};
 use tradewind_model::{Demand, Money, Pools, Time};
 
+use super::answer::{Refusal, RefusalKind, Reply, StepResult, refused};
 use super::bodies::check_environment;
-use super::input::{Ask, Refusal, RefusalKind, Reply, Unknown};
+use super::input::{Ask, Unknown};
 use super::jobs::dependencies::check_dependencies;
 use super::money::Account;
 use super::peers::may_travel;
@@ -14,18 +15,9 @@ use super::projects::ProjectEdit;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Happening, Job, JobHold, Phase, Quote};
 use super::tokens::{NewToken, Rotation};
-use super::{ApplyError, Live, redact, times};
+use super::{ApplyError, Live, times};
 use crate::live::record::{JobRecord, LedgerRecord, OfferRecord, Record, SiteRecord};
-
-pub(super) type StepResult = Result<Result<Reply, Refusal>, ApplyError>;
-
-pub(super) fn refused(
-    kind: RefusalKind,
-    message: impl Into<String>,
-    hint: impl Into<String>,
-) -> StepResult {
-    Ok(Err(Refusal::new(kind, message, hint)))
-}
+use crate::live::state::jobs::redact;
 
 /// For whom a quote is accepted.
 pub(super) struct Taker<'a> {

@@ -15,15 +15,15 @@ use std::sync::Arc;
 use tradewind_io::submission::Submission;
 use tradewind_model::{Demand, PoolId, SiteId, Span, Time};
 
-use self::over::{hopeless, over};
-use super::budgets::HeldPower;
+use super::answer::Refusal;
 use super::demand::{Chosen, choose, promised};
-use super::input::Refusal;
 use super::state::{Job, JobHold, Phase, Setback, TaskReport};
 use super::{ApplyError, Live};
+use crate::live::ledger::budgets::HeldPower;
 use crate::live::record::{JobRecord, MarketRecord, Record};
 use crate::site::limits::{Cap, Charged, Holds, Limits};
 use crate::site::{Survey, Tag};
+use over::{hopeless, over};
 
 /// After a limit was met, one more job than fitted is tried so much later, at first.
 const FIRST_WAIT: Span = Span(30);

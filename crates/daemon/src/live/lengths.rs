@@ -5,7 +5,7 @@
 //! needs no learner. What came of it is kept in the state: the last runs, a bounded number. The
 //! learner is that of replays ([`Learned`]) and follows from these runs alone; after a restart it
 //! predicts the same. It also gets what logs do not say: a job's project, name and script
-//! ([`JobTraits`]). Runs are counted as work, in seconds of a node of performance 1, so that what
+//! ([`JobTraits`](tradewind_sched::predict::JobTraits)). Runs are counted as work, in seconds of a node of performance 1, so that what
 //! was learned at one site is true at others; of the pools where a job may run the slowest one
 //! decides: there its limit is the smallest amount of work.
 //!
@@ -18,52 +18,14 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest as _, Sha256};
 use tradewind_io::settings::Estimates;
-use tradewind_io::submission::{Submission as Submitted, Work};
 use tradewind_model::{Demand, Pool, Span, Time, TimeMode, Times};
 use tradewind_sched::policy::learned;
-use tradewind_sched::predict::{JobTraits, Learned, Prediction, Submission};
+use tradewind_sched::predict::{Learned, Prediction, Submission};
 
-use super::jobs::alike::mode_of;
-use super::state::{Happening, Job, State};
-use super::{ApplyError, Live};
-
-/// A job that has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PastRun {
-    /// The user's place among all.
-    pub(crate) user: i64,
-    pub(crate) processors: u32,
-    /// Its limit, as it is counted.
-    pub(crate) requested: Span,
-    /// The limit as work where it ran.
-    pub(crate) longest: Span,
-    /// The work that was predicted, used or not: the median.
-    pub(crate) median: Span,
-    /// The work that it used of the limit.
-    pub(crate) run: Span,
-    pub(crate) traits: JobTraits,
-}
-
-/// The last runs, by number in the order of their ends.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Lengths {
-    pub(crate) runs: BTreeMap<u64, PastRun>,
-}
-
-impl Lengths {
-    /// Runs that are kept at least; there are never twice as many.
-    const KEPT: u64 = 2_048;
-
-    pub(super) fn add(&mut self, run: PastRun) {
-        let next = self.runs.last_key_value().map_or(0, |(number, _)| number + 1);
-        self.runs.insert(next, run);
-        if self.runs.len() as u64 >= 2 * Lengths::KEPT {
-            self.runs = self.runs.split_off(&(next + 1 - Lengths::KEPT));
-        }
-    }
-}
+use super::Live;
+use crate::live::state::lengths::{Lengths, PastRun, traits_of, work_of};
+use crate::live::state::{Happening, Job, State};
 
 /// What the kept runs teach, as far as it was asked for.
 #[derive(Debug, Default)]
@@ -98,7 +60,8 @@ impl LengthLearner {
     /// Whether the user is known well enough, and what is predicted of a job.
     #[cfg(test)]
     pub(super) fn says(&self, user: i64) -> (bool, Prediction) {
-        let (requested, at, traits) = (Span(36_000), Time(0), JobTraits::default());
+        let (requested, at, traits) =
+            (Span(36_000), Time(0), tradewind_sched::predict::JobTraits::default());
         let what = Submission { user, processors: 1, requested, at, traits };
         (self.knows(user), self.learner.predict(&what))
     }
@@ -140,58 +103,12 @@ impl Live {
     }
 }
 
-/// The work of a time that is counted by `mode` in the pool.
-fn work_of(pool: &Pool, mode: TimeMode, span: Span) -> Span {
-    match mode.at(pool.times) {
-        Times::Work => span,
-        Times::Wall => pool.performance.work_in(span),
-    }
-}
-
 /// The time, as it is counted by `mode`, that so much work takes in the pool.
 fn counted_by(pool: &Pool, mode: TimeMode, work: Span) -> Span {
     match mode.at(pool.times) {
         Times::Work => work,
         Times::Wall => pool.performance.length_of(work),
     }
-}
-
-/// What tells a job from others of its user. Names that differ in numbers alone are one name.
-fn traits_of(submission: &Submitted) -> JobTraits {
-    let name = without_numbers(&submission.name);
-    JobTraits {
-        account: submission.project.as_deref().map(|it| number_of([it.as_bytes()])),
-        name: Some(name).filter(|it| !it.is_empty()).map(|it| number_of([it.as_bytes()])),
-        script: Some(number_of_work(&submission.work)),
-    }
-}
-
-/// Of long scripts, which a whole array may share, the beginning, the end and the length decide.
-fn number_of_work(work: &Work) -> u64 {
-    const EACH: usize = 16 << 10;
-    match work {
-        Work::Script { text, .. } => {
-            let bytes = text.as_bytes();
-            let (head, rest) = bytes.split_at(bytes.len().min(EACH));
-            let tail = &rest[rest.len().saturating_sub(EACH)..];
-            number_of([&bytes.len().to_le_bytes(), head, tail])
-        }
-        Work::Command(words) => number_of(words.iter().flat_map(|it| [it.as_bytes(), &[0]])),
-    }
-}
-
-/// The first bytes of a hash, which are not all zero.
-fn number_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
-    let hash = parts.into_iter().fold(Sha256::new(), sha2::Digest::chain_update).finalize();
-    hash.iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte)).max(1)
-}
-
-fn without_numbers(name: &str) -> String {
-    let mut short = name.replace(|it: char| it.is_ascii_digit(), "0");
-    while short.contains("00") {
-        short = short.replace("00", "0");
-    }
-    short
 }
 
 impl State {
@@ -206,25 +123,6 @@ impl State {
         let long =
             learned::LearnedSettings::default().unprotected(demand.processors, market.processors());
         since.is_some_and(|since| now - since >= long)
-    }
-
-    /// A job that was predicted is over: what it used is kept.
-    pub(super) fn keep_run(&mut self, number: u64) -> Result<(), ApplyError> {
-        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
-        let run = job.foreseen.zip(job.ran()).and_then(|(median, (part, run, requested))| {
-            let user = self.jobs.users.iter().position(|user| *user == job.user)? as i64;
-            let processors = job.nodes();
-            if !self.has_rules(3) {
-                let (longest, traits) = (requested, JobTraits::default());
-                return Some(PastRun { user, processors, requested, longest, median, run, traits });
-            }
-            let pool = self.market.pools().as_slice().get(part.pool.index())?;
-            let work = |span| work_of(pool, mode_of(&job.submission), span).max(Span(1));
-            let (longest, run, traits) = (work(requested), work(run), traits_of(&job.submission));
-            Some(PastRun { user, processors, requested, longest, median, run, traits })
-        });
-        run.into_iter().for_each(|run| self.lengths.add(run));
-        Ok(())
     }
 }
 

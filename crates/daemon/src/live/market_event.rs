@@ -4,8 +4,8 @@ use tradewind_model::{Event, JobId, OutageId, Place};
 
 use tradewind_sched::negotiation::Entry;
 
-use super::record::{JobRecord, OutageRecord, PeerRecord, Record, SiteRecord};
 use super::state::{Phase, State};
+use crate::live::record::{JobRecord, OutageRecord, PeerRecord, Record, SiteRecord};
 
 impl State {
     /// The market's event that the record stands for, before it is applied. Decisions tell

@@ -5,9 +5,13 @@
 //! [`Live::orders`] says what sites are to be told, from the state alone: after a crash they are
 //! told again, and know by the tag.
 //!
+//! [`state`] is what is remembered and what records change in it; it knows nothing of the rest. The
+//! folders beside it, with names like those of its aggregates, have what is done with them: they read the
+//! state and make records. [`input`] says what can happen, and `answer` what is replied to requests.
+//!
 //! Nothing here decides where or when a job runs. Policies do, and users who accept a quote.
 
-pub mod access;
+mod answer;
 mod asks;
 mod caps;
 pub mod input;
@@ -22,10 +26,7 @@ pub mod offers;
 pub mod outages;
 pub mod peers;
 mod prices;
-pub mod record;
-pub mod site_health;
 mod site_states;
-pub mod sites;
 mod starts;
 pub mod state;
 mod surveys;
@@ -34,8 +35,8 @@ pub mod tasks;
 mod tests;
 mod tick;
 pub mod times;
+mod tokens;
 mod turn;
-pub mod waits;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,24 +51,23 @@ use tradewind_sched::negotiation::{self, Envelope, Negotiator, Peer, Serial};
 use tradewind_sched::policy::outlook::Outlook;
 use tradewind_sched::policy::{Exchange, Policy};
 
-pub use access::rights;
-use access::tokens;
+pub use answer::{Refusal, RefusalKind, Reply, Usage};
 pub use bodies::check_environment;
 use demand::Most;
 pub use demand::RESOURCES;
-pub use input::{
-    Act, Ask, Input, ProjectChange, Refusal, RefusalKind, Reply, Unknown, Usage, Withheld,
-};
+pub use input::{Act, Ask, Input, ProjectChange, Unknown, Withheld};
+pub use jobs::alike;
 use jobs::index::JobIndex;
-pub use jobs::{alike, choice, gather};
-use jobs::{bodies, demand, redact, width};
-pub use ledger::rules::RuleChange;
-pub use ledger::{budgets, income, money, projects, used};
-pub use outages::recent_history;
+use jobs::{bodies, demand, width};
 use peers::{CheckSettings, PeerLimits, PeerMessage, PeerOutput};
-use record::MarketRecord;
-pub use record::Record;
-pub use state::{ApplyError, State};
+pub use state::access::rights;
+pub use state::jobs::choice;
+pub use state::ledger::rules::RuleChange;
+pub use state::ledger::{budgets, income, money, projects, used};
+pub use state::outages::recent_history;
+use state::record::MarketRecord;
+pub use state::record::Record;
+pub use state::{ApplyError, State, record, site_health, sites, waits};
 use state::{JobHold, Phase};
 pub(crate) use surveys::is_sane;
 pub use tasks::orders::Instruction;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tradewind_io::diagnostics::suggestion;
 
-use super::input::{Refusal, RefusalKind};
+use super::answer::{Refusal, RefusalKind};
 use super::money::Account;
 use super::projects::may_be_named;
 use super::state::State;
@@ -91,6 +91,21 @@ pub(super) fn unknown_project(state: &State, user: &str, project: &str) -> Refus
 fn nearest(name: &str, known: &BTreeSet<&str>) -> Option<String> {
     let near = suggestion(name.trim(), known.iter().copied());
     near.map(|name| format!("`{name}`"))
+}
+
+/// Whether users and projects may have this name.
+///
+/// # Errors
+/// If not.
+pub(super) fn good_name(name: &str) -> Result<(), Refusal> {
+    match may_be_named(name) {
+        true => Ok(()),
+        false => {
+            let message = format!("`{}` cannot be a name", name.escape_default());
+            let hint = "a name has 1 to 64 letters, digits and `_-.@`";
+            Err(Refusal::new(RefusalKind::Invalid, message, hint))
+        }
+    }
 }
 
 #[cfg(test)]

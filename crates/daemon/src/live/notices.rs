@@ -6,20 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_io::submission::OnLost;
 use tradewind_model::{Cause, Outage, PoolId, Preemption, Running, Share, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::owners::{self, giving_way};
 
-use super::asks::StepResult;
-use super::input::{Reclaim, Refusal, RefusalKind, Reply};
-use super::jobs::RunNotice;
-use super::outages::Why;
-use super::record::{JobRecord, OutageRecord};
-use super::rights::Actor;
-use super::state::{Happening, Job, State, TaskGoal};
 use super::{ApplyError, Live};
-use crate::site::Exit;
+use crate::live::answer::{Refusal, RefusalKind, Reply, StepResult};
+use crate::live::input::Reclaim;
+use crate::live::record::{JobRecord, OutageRecord};
+use crate::live::rights::Actor;
+use crate::live::state::{Job, State, TaskGoal, Why};
 
 /// Why a job gets notice whose nodes an owner's waiting job needs.
 const WAITED_FOR: &str = "a waiting job of the site's owners needs its nodes";
@@ -282,23 +278,6 @@ impl Reclaim {
 }
 
 impl State {
-    /// A job is to leave its nodes.
-    pub(in crate::live) fn notice_given(
-        &mut self,
-        number: u64,
-        ends: Time,
-        why: &str,
-    ) -> Result<(), ApplyError> {
-        let given = self.now();
-        let run = self.jobs.run(number)?;
-        if run.notice.is_some() {
-            return Err(ApplyError::Other("given notice twice"));
-        }
-        run.notice = Some(RunNotice { given, ends, why: why.to_owned() });
-        self.tasks.notify(&self.name, self.jobs.job(number)?, ends);
-        self.note(number, Happening::NoticeGiven(ends, why.to_owned()))
-    }
-
     /// Preemptible jobs that run in such pools and have no notice yet, those that started last first.
     /// Windows of accepted offers stay, and so do jobs with parts in several pools.
     fn tenants_of(&self, is_here: impl Fn(PoolId) -> bool) -> Vec<Tenant> {
@@ -357,36 +336,5 @@ impl State {
         });
         let claimed = claimed.fold(0_u32, u32::saturating_add);
         (self.market.free_in(pool) + coming).saturating_sub(claimed)
-    }
-}
-
-impl Job {
-    /// Whether it gives its nodes back when its site's owners need them, for a lower price.
-    pub fn is_preemptible(&self) -> bool {
-        self.submission.on_preempted == Some(OnLost::Rerun) && self.origin.is_none()
-    }
-
-    /// Whether it was over before its work was done, after a notice: it lost its nodes by it.
-    pub(in crate::live) fn gave_way(&self) -> bool {
-        let exits = || self.parts().iter().filter_map(|part| Some(&part.exit.as_ref()?.1));
-        let was_told = self.run().is_some_and(|run| run.notice.is_some());
-        let left = |exit: &Exit| match exit {
-            Exit::Code(code) => *code != 0,
-            Exit::Signal(_) | Exit::Withdrawn | Exit::Preempted => true,
-            _ => false,
-        };
-        was_told && exits().count() == self.parts().len() && exits().any(left)
-    }
-
-    /// Of a job that gave way: until when its work counts, which it could keep then.
-    pub(in crate::live) fn kept_until(&self) -> Option<Time> {
-        let notice = self.run()?.notice.as_ref();
-        notice.filter(|_| self.gave_way()).map(|notice| notice.given)
-    }
-
-    /// Whether it gave way without time to keep anything.
-    pub(in crate::live) fn lost_all(&self) -> bool {
-        let notice = self.run().and_then(|run| run.notice.as_ref());
-        notice.is_some_and(|it| it.given >= it.ends) && self.gave_way()
     }
 }

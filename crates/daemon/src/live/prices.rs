@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tradewind_model::{PoolId, Price, Series, Time};
 
-use super::sites::SiteRecord;
 use super::{ApplyError, Live};
+use crate::live::sites::SiteRecord;
 
 impl Live {
     /// What owners ask from now on: the prices of now, and of pools whose price changes with the hours

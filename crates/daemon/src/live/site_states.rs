@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{SiteId, Span, Time};
 
-use super::record::SiteRecord;
-use super::site_health::{Health, SiteState, by_nodes, without_answer};
 use super::state::{Phase, State, TaskReport};
 use super::{ApplyError, Live, Step};
+use crate::live::record::SiteRecord;
+use crate::live::site_health::{Health, SiteState, by_nodes, without_answer};
 use crate::site::{SiteError, Survey, Tag};
 
 /// So many submissions in a row must be refused before it is the site that refuses.

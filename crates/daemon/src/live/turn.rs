@@ -7,9 +7,9 @@ use tradewind_model::{Command, Span, Time};
 use tradewind_sched::negotiation::{Negotiator, Peer};
 
 use super::peers::PeerMessage;
-use super::record::{JobRecord, MarketRecord, Record};
 use super::state::Phase;
 use super::{ApplyError, Input, Live, Refusal, Reply};
+use crate::live::record::{JobRecord, MarketRecord, Record};
 
 /// What is said to a request.
 type Response = Result<Reply, Refusal>;

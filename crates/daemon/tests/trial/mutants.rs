@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_daemon::live::money::Accounts;
-use tradewind_daemon::live::outages::bound::PutOffChange;
 use tradewind_daemon::live::record::SiteRecord;
+use tradewind_daemon::live::sites::PutOffChange;
 use tradewind_daemon::live::state::{Happening, Phase, Setback};
 use tradewind_daemon::live::{Record, State};
 use tradewind_model::{Money, SiteId};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::live::input::Reclaim;
-use tradewind_daemon::live::jobs::RunNotice;
+use tradewind_daemon::live::state::jobs::RunNotice;
 use tradewind_daemon::live::state::{Job, Phase, TaskGoal};
 use tradewind_daemon::live::{Ask, Live, State};
 use tradewind_model::{Pool, PoolId, Pools, Preemption, SiteId, Span};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rand::RngExt as _;
-use tradewind_daemon::live::outages::bound::OwnerJobKey;
+use tradewind_daemon::live::sites::OwnerJobKey;
 use tradewind_daemon::live::{Input, LineSettings, Live, State};
 use tradewind_daemon::site::Site as _;
 use tradewind_daemon::site::queued::QueuedJob;

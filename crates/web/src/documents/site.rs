@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use tradewind_daemon::live::site_health;
+use tradewind_daemon::live::state::site_health;
 use utoipa::ToSchema;
 
 use super::amount::{Credits, Thousandths};

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use tradewind_daemon::live::projects::import::{AccountingRow, Field, Mistake};
+use tradewind_daemon::live::ledger::projects::import::{AccountingRow, Field, Mistake};
 use tradewind_daemon::live::projects::{MemberRole, month_of_text};
 use tradewind_daemon::live::{Ask, Reply};
 use tradewind_model::Money;

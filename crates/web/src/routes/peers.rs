@@ -7,8 +7,9 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tradewind_daemon::codec::CodecError;
 use tradewind_daemon::codec::peers::{Answers, Glance, Post, Questions};
-use tradewind_daemon::live::peers::{Receipts, RemoteStatus, Settlement, StatusQuery};
+use tradewind_daemon::live::peers::{Receipts, RemoteStatus, StatusQuery};
 use tradewind_daemon::live::rights::Role;
+use tradewind_daemon::live::state::jobs::Settlement;
 use tradewind_daemon::live::{Ask, Reply};
 use tradewind_daemon::site::Excerpt;
 

@@ -1,9 +1,8 @@
 //! Jobs at peers: what is known of them, and what is not.
 
 use tradewind_daemon::codec::peers::statement;
-use tradewind_daemon::live::peers::{
-    BrokenOffer, PeerSilence, RemoteStatus, StatusReport, WINDING_UP,
-};
+use tradewind_daemon::live::peers::{PeerSilence, RemoteStatus, StatusReport, WINDING_UP};
+use tradewind_daemon::live::state::jobs::BrokenOffer;
 use tradewind_daemon::live::state::{Finish, Happening, Job, Phase, State};
 use tradewind_model::{Money, Price, Span, Time};
 

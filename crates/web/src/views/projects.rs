@@ -2,8 +2,9 @@
 
 use std::ops::Bound;
 
+use tradewind_daemon::live::ledger::projects::BudgetShare;
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::projects::{self, BudgetShare, Which};
+use tradewind_daemon::live::projects::{self, Which};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::State;
 use tradewind_model::{Money, Time};

@@ -1,8 +1,8 @@
 //! Where a job stands in each state at each place, as `docs/reference/job.md` lists it.
 
 use serde_json::{Value, json};
-use tradewind_daemon::live::peers::BrokenOffer;
 use tradewind_daemon::live::state::JobHold;
+use tradewind_daemon::live::state::jobs::BrokenOffer;
 use tradewind_model::Money;
 
 use super::sentence::tests::said;

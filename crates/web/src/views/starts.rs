@@ -1,7 +1,7 @@
 //! Expected starts with their ranges, and how ranges held.
 
-use tradewind_daemon::live::state::{Phase, State};
-use tradewind_daemon::live::waits::{self, LEVELS};
+use tradewind_daemon::live::state::{Phase, State, waits};
+use tradewind_daemon::live::waits::LEVELS;
 use tradewind_model::{Span, Time};
 
 use crate::documents::{Expectation, RangeScore, StartRange, StartRanges, StartsWithin, WhatIf};

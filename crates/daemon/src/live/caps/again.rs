@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use tradewind_io::submission::Submission;
 use tradewind_model::Time;
 
-use super::super::record::JobRecord;
 use super::super::state::{Job, JobHold, Phase};
 use super::super::{ApplyError, Live};
 use super::{FIRST_WAIT, Fit, is_limit};
+use crate::live::record::JobRecord;
 use crate::site::limits::Charged;
 
 /// Jobs that join the queue again in one step, at most.

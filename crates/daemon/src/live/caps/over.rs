@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{PoolId, Span};
 
-use super::super::input::{Refusal, RefusalKind};
+use super::super::answer::{Refusal, RefusalKind};
 use super::{CapHolder, ClosedReason};
 use crate::site::limits::{Limits, PoolLimits};
 

@@ -3,14 +3,16 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_io::submission::{Submission, TimeLimit};
-use tradewind_model::{Span, TimeMode};
-pub use tradewind_sched::predict::limits::PERCENT;
+use tradewind_io::submission::Submission;
+use tradewind_model::Span;
 use tradewind_sched::predict::limits::{self, LimitAdvice};
 
-use super::{Finish, Job, Part, Phase};
 use crate::live::Live;
-use crate::live::redact::hash_of;
+use crate::live::state::jobs::limit_of;
+use crate::live::state::jobs::redact::hash_of;
+use crate::live::state::{Finish, Job, Phase};
+
+pub use tradewind_sched::predict::limits::PERCENT;
 
 /// What a job of the same width has in common with a submission.
 #[derive(Debug, Clone, Copy)]
@@ -22,56 +24,11 @@ struct Likeness {
 /// Which jobs are alike: the first kind of which there are enough runs.
 const ALIKE: [fn(Likeness) -> bool; 3] = [|it| it.name && it.script, |it| it.name, |it| it.script];
 
-/// The one time limit that a submission asks for. `None`: it has limits by class of nodes.
-pub fn limit_of(submission: &Submission) -> Option<Span> {
-    match submission.time {
-        TimeLimit::One { limit, .. } | TimeLimit::Reference(limit) => Some(limit),
-        TimeLimit::Classes(_) => None,
-    }
-}
-
-/// How its one time limit is counted.
-pub(in crate::live) fn mode_of(submission: &Submission) -> TimeMode {
-    match submission.time {
-        TimeLimit::One { counted, .. } => counted.mode(),
-        TimeLimit::Reference(_) => TimeMode::WORK,
-        TimeLimit::Classes(_) => TimeMode::WALL,
-    }
-}
-
 /// How much of its own time limit a job used that ended by itself or at its limit. Other ends say
 /// nothing of how long such jobs run.
 fn used(job: &Job) -> Option<Span> {
     let Phase::Over(Finish::Completed | Finish::Timeout) = job.phase() else { return None };
     job.used_of_limit().map(|(_, used, _)| used)
-}
-
-impl Job {
-    /// The part that ran longest, how long that was as a part of its one time limit, and that limit.
-    /// `None`: it did not run to an end of its own.
-    pub(in crate::live) fn ran(&self) -> Option<(&Part, Span, Span)> {
-        let Phase::Over(finish) = self.phase() else { return None };
-        let is_own = matches!(
-            finish,
-            Finish::Completed
-                | Finish::Timeout
-                | Finish::Failed(_)
-                | Finish::Killed(_)
-                | Finish::OutOfMemory
-        );
-        self.used_of_limit().filter(|_| is_own && self.started().is_some())
-    }
-
-    fn used_of_limit(&self) -> Option<(&Part, Span, Span)> {
-        let (asked, end) = (limit_of(&self.submission)?, self.ended()?);
-        let used = |part: &&Part| {
-            let worked = i128::from(self.worked(part, end).0) * i128::from(asked.0);
-            let limit = i128::from(part.limit.0.max(1));
-            i64::try_from((worked + limit - 1) / limit).unwrap_or(asked.0)
-        };
-        let most = self.parts().iter().max_by_key(used)?;
-        Some((most, Span(used(&most).clamp(1, asked.0.max(1))), asked))
-    }
 }
 
 /// Runs of a user that are looked at: the last ones.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tradewind_io::submission::Submission;
 
-use crate::live::input::{Refusal, RefusalKind, Usage};
+use crate::live::answer::{Refusal, RefusalKind, Usage};
 use crate::live::state::{Job, State};
 use crate::live::{Live, Settings};
 

@@ -12,7 +12,7 @@ use tradewind_model::{
 
 pub(in crate::live) use super::width::Most;
 use crate::live::Live;
-use crate::live::input::{Refusal, RefusalKind};
+use crate::live::answer::{Refusal, RefusalKind};
 use crate::live::state::State;
 use crate::live::width::{Group, PoolWidth, groups};
 use crate::site::resources::Resources;

@@ -4,7 +4,7 @@ use tradewind_io::submission::{Dependency, When};
 use tradewind_model::Time;
 
 use super::awaited::Moment;
-use crate::live::input::{Refusal, RefusalKind};
+use crate::live::answer::{Refusal, RefusalKind};
 use crate::live::state::{Finish, Job, JobHold, Phase};
 use crate::live::{ApplyError, Live};
 

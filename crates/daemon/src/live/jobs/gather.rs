@@ -1,13 +1,13 @@
 //! Jobs whose parts begin together: each waits on its nodes until the last is there.
 
 use tradewind_io::submission::Gather;
-use tradewind_model::{PoolId, Span, Time};
+use tradewind_model::{Span, Time};
 
-use crate::live::jobs::Beginning;
 use crate::live::record::JobRecord;
-use crate::live::state::{Job, Part, Phase, Setback, State, TaskGoal};
+use crate::live::state::jobs::gone;
+use crate::live::state::{Job, Part, Phase, State, TaskGoal};
 use crate::live::{ApplyError, Live};
-use crate::site::{Exit, Survey, Tag};
+use crate::site::{Survey, Tag};
 
 /// From the moment at which all parts are there until their work begins: sites must have learned of
 /// it by then.
@@ -22,112 +22,12 @@ const AHEAD: Span = Span(4);
 /// must still learn of it.
 const GRACE: Span = Span(60);
 
-/// How a running job's parts come together.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct StartBarrier {
-    /// When their work begins; `None`: they are not all there.
-    pub at: Option<Time>,
-    /// They did not come together: the pool of the one that was missing, and why.
-    pub timed_out: Option<(PoolId, String)>,
-    /// When their work really began: milliseconds since 1970 by part, once all are known.
-    pub began: Vec<i64>,
-}
-
 impl Job {
-    /// Whether it has parts in several pools that do not wait for each other.
-    pub fn begins_apart(&self) -> bool {
-        self.parts().len() > 1 && self.barrier().is_none()
-    }
-
-    /// When the work of its parts really began: milliseconds since 1970 by part, once all are known.
-    fn beginnings(&self) -> &[i64] {
-        match self.run().map(|run| &run.beginning) {
-            Some(Beginning::Together(StartBarrier { began, .. }) | Beginning::Apart(began)) => {
-                began
-            }
-            None => &[],
-        }
-    }
-
-    /// The start skew: from the first part's real beginning to the last one's, milliseconds.
-    pub fn skew(&self) -> Option<i64> {
-        let began = self.beginnings();
-        Some(began.iter().max()? - began.iter().min()?)
-    }
-
     /// When its tasks are to start at their sites. Those that wait there for each other come as
     /// soon as they can; others start at one moment, which lies a little ahead.
     pub(in crate::live) fn starts(&self) -> Option<Time> {
         let ahead = if self.begins_apart() { AHEAD } else { Span(0) };
         Some(self.started()? + ahead)
-    }
-
-    /// Since when its work runs, perhaps in a moment: if its parts begin together, since they do.
-    pub fn began(&self) -> Option<Time> {
-        match self.barrier() {
-            Some(it) => it.at,
-            None => self.parts().iter().filter_map(|part| part.since).min(),
-        }
-    }
-
-    /// Since when the part's work runs: what it waited for others does not count.
-    pub fn works_since(&self, part: &Part) -> Option<Time> {
-        match self.barrier() {
-            Some(it) => Some(part.since?.max(it.at?)),
-            None => part.since,
-        }
-    }
-
-    /// Seconds that the part's work ran until `now` or its end, at most its limit.
-    pub fn worked(&self, part: &Part, now: Time) -> Span {
-        let end = part.exit.as_ref().map_or(now, |(end, _)| *end);
-        let end = self.kept_until().map_or(end, |kept| kept.min(end));
-        let used = self.works_since(part).map_or(0, |since| (end - since).0);
-        Span(used.clamp(0, part.limit.0))
-    }
-
-    /// Seconds that the part pays for: those that its work ran, and at least one once it has begun,
-    /// so that many short tasks are not free. At most its limit, which is what was held for it.
-    pub(in crate::live) fn charged(&self, part: &Part, now: Time, rules: Option<u32>) -> Span {
-        let worked = self.worked(part, now);
-        if self.lost_all() {
-            return Span(0);
-        }
-        match rules.is_some() && self.works_since(part).is_some() {
-            true => Span(worked.0.max(1).min(part.limit.0)),
-            false => worked,
-        }
-    }
-
-    /// Whether it was given its nodes and its parts still wait for each other: no work has run,
-    /// whatever sites say.
-    pub(in crate::live) fn is_gathering(&self) -> bool {
-        self.barrier().is_some_and(|it| it.at.is_none())
-    }
-
-    /// Whether the work of some of its parts never began.
-    pub(in crate::live) fn is_incomplete(&self) -> bool {
-        self.parts().iter().any(|part| part.since.is_none())
-    }
-
-    /// That its parts did not come together, if so.
-    pub(in crate::live) fn barrier_timeout(&self) -> Option<Setback> {
-        let (pool, why) = self.barrier()?.timed_out.clone()?;
-        Some(Setback::BarrierTimedOut(pool, why))
-    }
-
-    /// The same, when all of them ended without an order to.
-    pub(in crate::live) fn vanished(&self) -> Option<Setback> {
-        let first = self.parts().first().filter(|_| self.barrier().is_some())?;
-        Some(Setback::BarrierTimedOut(first.pool, gone(first)))
-    }
-
-    /// How its work begins if it is started in so many parts.
-    pub(in crate::live) fn beginning_of(&self, parts: usize) -> Beginning {
-        match parts > 1 && self.submission.gather != Some(Gather::Apart) {
-            true => Beginning::Together(StartBarrier::default()),
-            false => Beginning::Apart(Vec::new()),
-        }
     }
 }
 
@@ -255,20 +155,6 @@ impl Live {
     }
 }
 
-/// How a part ended that was over before it began.
-fn gone(part: &Part) -> String {
-    match part.exit.as_ref().map(|(_, exit)| exit) {
-        Some(Exit::NotStarted(why) | Exit::Refused(why)) => why.clone(),
-        Some(Exit::NodeFailed) => "its nodes died".to_owned(),
-        Some(Exit::Preempted) => {
-            "its nodes were taken away for a job of higher priority".to_owned()
-        }
-        Some(Exit::Lost) => "its site has lost it".to_owned(),
-        Some(Exit::Withdrawn) => "it was taken away at its site".to_owned(),
-        _ => "it ended before the others were there".to_owned(),
-    }
-}
-
 impl State {
     /// Seconds that the part would pay for if it ended at `now`, or pays for if it has ended.
     pub fn charged(&self, job: &Job, part: &Part, now: Time) -> Span {
@@ -283,35 +169,5 @@ impl State {
             let tag = job?.tag(&self.name, place);
             Some((part, self.tasks.get(&tag)?.wanted))
         })
-    }
-
-    pub(in crate::live) fn barrier(
-        &mut self,
-        number: u64,
-    ) -> Result<&mut StartBarrier, ApplyError> {
-        match &mut self.jobs.run(number)?.beginning {
-            Beginning::Together(barrier) => Ok(barrier),
-            Beginning::Apart(_) => Err(ApplyError::Job(number)),
-        }
-    }
-
-    pub(in crate::live) fn gathered(&mut self, number: u64, at: Time) -> Result<(), ApplyError> {
-        self.barrier(number)?.at = Some(at);
-        self.tasks.go(&self.name, self.jobs.job(number)?, at)?;
-        self.mind_wait(number);
-        self.note(number, crate::live::state::Happening::Began)
-    }
-
-    /// The job's parts did not come together: by so much its start was late, at least.
-    pub(in crate::live) fn learn_timeout(
-        &mut self,
-        number: u64,
-        pool: PoolId,
-    ) -> Result<(), ApplyError> {
-        let now = self.now();
-        let started = self.jobs.run(number)?.started;
-        let site = self.site_of(pool);
-        self.sites.delayed(site, (now - started).0);
-        Ok(())
     }
 }

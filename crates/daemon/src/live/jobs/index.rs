@@ -8,8 +8,7 @@ use super::alike::AlikeRuns;
 use super::awaited::Awaited;
 use super::bodies::Bodies;
 use super::named::NamedJobs;
-use super::{Job, JobHold, Phase};
-use crate::live::offers::{BreachReason, Promise};
+use crate::live::state::jobs::{BreachReason, Job, JobHold, Phase, Promise};
 use crate::site::Tag;
 
 /// Jobs by what they wait for, and by what is to be done with them when.

@@ -7,8 +7,8 @@ use tradewind_io::submission::OnLost;
 use tradewind_model::{Demand, Money, Span, Time};
 
 use super::dependencies::DependencyState;
+use crate::live::answer::{Refusal, RefusalKind};
 use crate::live::demand::{Chosen, RESOURCES};
-use crate::live::input::{Refusal, RefusalKind};
 use crate::live::peers::may_travel;
 use crate::live::record::JobRecord;
 use crate::live::state::{Finish, Job, JobHold, Part, Phase, Promise, Setback, TaskGoal};

@@ -3,58 +3,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use tradewind_io::submission::Submission;
 use tradewind_io::submission::change::SubmissionChange;
-use tradewind_io::submission::{Submission, Surroundings};
 use tradewind_model::Time;
 
 use super::awaited::Moment;
 use super::dependencies::check_dependencies;
-use super::{Happening, Job, JobHold, JobRecord, Phase, Stage, redact};
-use crate::live::asks::StepResult;
-use crate::live::input::{Refusal, RefusalKind, Reply};
+use crate::live::answer::{Refusal, RefusalKind, Reply, StepResult};
+use crate::live::record::JobRecord;
 use crate::live::rights::Actor;
-use crate::live::state::State;
+use crate::live::state::jobs::redact::bare;
+use crate::live::state::{Job, JobHold, Phase};
 use crate::live::{ApplyError, Live};
 
 /// The jobs of an array may be so many different ones: each has a script of its own in memory.
 const MOST_DIFFERENT: usize = 64;
-
-impl State {
-    pub(super) fn update(
-        &mut self,
-        number: u64,
-        submission: &Submission,
-        by: &str,
-    ) -> Result<(), ApplyError> {
-        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
-        let (Stage::Held(_) | Stage::Waiting(_)) = job.stage else {
-            return Err(ApplyError::Job(number));
-        };
-        let environment = job.submission.surroundings.environment.clone();
-        let surroundings = Surroundings { environment, ..submission.surroundings.clone() };
-        let work = job.submission.work.clone();
-        let changed = Submission { work, surroundings, ..submission.clone() };
-        let shared = self.jobs.beside(job).find(|it| *it.submission == changed);
-        let changed =
-            shared.map_or_else(|| Arc::new(changed), |other| Arc::clone(&other.submission));
-        let job = self.job(number)?;
-        if job.submission.tasks != changed.tasks {
-            job.is_as_wide_as(changed.tasks, None);
-        }
-        job.submission = changed;
-        self.note(number, Happening::Updated(by.to_owned()))
-    }
-}
-
-impl super::Jobs {
-    /// The jobs of the same array before and behind it.
-    fn beside(&self, job: &Job) -> impl Iterator<Item = &Job> {
-        let first = job.array.map(|(first, _)| first);
-        let numbers = [job.number.checked_sub(1), job.number.checked_add(1)];
-        let jobs = numbers.into_iter().flatten().filter_map(|number| self.table.get(&number));
-        jobs.filter(move |it| first.is_some() && it.array.map(|(first, _)| first) == first)
-    }
-}
 
 impl Live {
     /// Changes a job that waits. What changes its plan puts it behind the jobs that wait already.
@@ -66,7 +29,7 @@ impl Live {
         change: &SubmissionChange,
     ) -> StepResult {
         let submission = match self.changed(at, actor, number, change) {
-            Ok(submission) => Arc::new(redact::bare(&submission)),
+            Ok(submission) => Arc::new(bare(&submission)),
             Err(refusal) => return Ok(Err(refusal)),
         };
         let phase = self.state.jobs.get(&number).map(Job::phase);

@@ -6,128 +6,15 @@
 //! when it pays.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-use tradewind_model::{Carbon, Consumption, Demand, Energy, Pool, PoolId, Share, Span, Time};
+use tradewind_model::{Consumption, Demand, Pool, PoolId, Share, Time};
 
-use super::money::Account;
-use super::projects::month_of;
-use crate::live::input::{Refusal, RefusalKind, Reply};
+use crate::live::answer::{Refusal, RefusalKind, Reply};
 use crate::live::record::LedgerRecord;
+use crate::live::state::ledger::budgets::{BudgetHolder, Budgets, PowerLimits, holders_of};
+use crate::live::state::ledger::money::Account;
 use crate::live::state::{Booking, Job, JobHold, Part, Phase, State, Why};
 use crate::live::{ApplyError, Live};
-
-/// All budgets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Budgets(pub BTreeMap<BudgetHolder, Budget>);
-
-/// Whose.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BudgetHolder {
-    /// A user: all own jobs, also those that a project pays for.
-    User(String),
-    /// A project: the jobs that it pays for.
-    Project(String),
-}
-
-/// As in `user:ana` and `project:flow`.
-impl fmt::Display for BudgetHolder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BudgetHolder::User(name) => write!(f, "user:{name}"),
-            BudgetHolder::Project(name) => write!(f, "project:{name}"),
-        }
-    }
-}
-
-impl BudgetHolder {
-    /// The holder that is written like this.
-    pub fn parse(text: &str) -> Option<BudgetHolder> {
-        let (kind, name) = text.split_once(':').filter(|(_, name)| !name.is_empty())?;
-        match kind {
-            "user" => Some(BudgetHolder::User(name.to_owned())),
-            "project" => Some(BudgetHolder::Project(name.to_owned())),
-            _ => None,
-        }
-    }
-}
-
-/// The most that may be consumed; `None`: any amount.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PowerLimits {
-    /// Since the budget was first set.
-    pub energy: Option<Energy>,
-    /// In one calendar month, UTC.
-    pub energy_month: Option<Energy>,
-    /// Since the budget was first set.
-    pub carbon: Option<Carbon>,
-    /// In one calendar month, UTC.
-    pub carbon_month: Option<Carbon>,
-}
-
-/// A budget, and what was consumed of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Budget {
-    /// The most.
-    pub limits: PowerLimits,
-    /// Since it was first set.
-    pub used: Consumption,
-    /// The month that `used_in_month` is of: months since January 1970, UTC.
-    pub month: i64,
-    /// In that month.
-    pub used_in_month: Consumption,
-}
-
-impl Budget {
-    /// What was consumed in this month.
-    pub fn used_in_month_of(&self, at: Time) -> Consumption {
-        match self.month == month_of(at) {
-            true => self.used_in_month,
-            false => Consumption::default(),
-        }
-    }
-
-    fn add(&mut self, at: Time, consumed: Consumption) {
-        self.used_in_month = self.used_in_month_of(at) + consumed;
-        self.month = month_of(at);
-        self.used += consumed;
-    }
-
-    /// The first limit that leaves less than `need`, where so much is `held`: in words.
-    fn exceeded(&self, at: Time, held: Consumption, need: Consumption) -> Option<String> {
-        let PowerLimits { energy, energy_month, carbon, carbon_month } = self.limits;
-        let (all, month) = (self.used + held, self.used_in_month_of(at) + held);
-        let kwh = |amount: i64| format!("{} kWh", Energy(amount));
-        let grams = |amount: i64| format!("{} gCO2e", Carbon(amount));
-        type Words = fn(i64) -> String;
-        let limits: [(Option<i64>, i64, i64, Words, &str); 4] = [
-            (energy.map(|it| it.0), all.energy.0, need.energy.0, kwh, "in all"),
-            (energy_month.map(|it| it.0), month.energy.0, need.energy.0, kwh, "this month"),
-            (carbon.map(|it| it.0), all.carbon.0, need.carbon.0, grams, "in all"),
-            (carbon_month.map(|it| it.0), month.carbon.0, need.carbon.0, grams, "this month"),
-        ];
-        limits.into_iter().find_map(|(limit, used, need, words, span)| {
-            let limit = limit?;
-            let left = limit.saturating_sub(used);
-            (left < need).then(|| {
-                let (left, limit, need) = (words(left.max(0)), words(limit), words(need));
-                format!("{left} left of {limit} {span}, and it may take {need}")
-            })
-        })
-    }
-}
-
-impl Budgets {
-    /// Other limits count; what was consumed so far stays.
-    pub(super) fn limit(&mut self, at: Time, holder: &BudgetHolder, limits: PowerLimits) {
-        if limits == PowerLimits::default() {
-            self.0.remove(holder);
-            return;
-        }
-        let new = || Budget { month: month_of(at), ..Budget::default() };
-        self.0.entry(holder.clone()).or_insert_with(new).limits = limits;
-    }
-}
 
 /// What is held of each budget: of those of which something is.
 pub type HeldPower = BTreeMap<BudgetHolder, Consumption>;
@@ -136,25 +23,6 @@ impl State {
     /// Budgets of energy and carbon.
     pub fn budgets(&self) -> &Budgets {
         &self.ledger.budgets
-    }
-
-    /// What nodes of a share consume during this interval of the market's time. Series are of the
-    /// clock.
-    pub fn consumption(&self, share: Share, (start, end): (Time, Time)) -> Consumption {
-        let lead = self.lead();
-        self.market.pools().consumption_of(share, (start - lead, end - lead))
-    }
-
-    /// What a part consumes that works for so long.
-    pub(in crate::live) fn consumption_of(
-        &self,
-        job: &Job,
-        part: &Part,
-        time: Span,
-    ) -> Consumption {
-        let share = Share { pool: part.pool, nodes: part.nodes };
-        let since = job.works_since(part).or(job.started()).unwrap_or(self.now());
-        self.consumption(share, (since, since + time))
     }
 
     /// What the nodes of one of the job's parts have consumed by `now`, in the time that is charged.
@@ -176,23 +44,6 @@ impl State {
     pub fn consumption_in(&self, booking: &Booking, tasks: u32) -> Consumption {
         let parts = booking.parts(tasks);
         parts.iter().map(|it| self.consumption(it.share, (booking.start, it.end))).sum()
-    }
-
-    /// A part of a job has consumed this.
-    pub(in crate::live) fn consume(
-        &mut self,
-        number: u64,
-        consumed: Consumption,
-    ) -> Result<(), ApplyError> {
-        let at = self.now();
-        let job = self.jobs.job(number)?;
-        job.consumed += consumed;
-        for holder in holders(job) {
-            if let Some(budget) = self.ledger.budgets.0.get_mut(&holder) {
-                budget.add(at, consumed);
-            }
-        }
-        Ok(())
     }
 
     /// What the job may consume from now on, beside what it has paid for: with all its nodes to
@@ -234,7 +85,7 @@ impl State {
         for job in numbers.iter().filter_map(|number| self.jobs.get(number)) {
             let most = self.held_power(job);
             for holder in
-                holders(job).into_iter().filter(|it| self.ledger.budgets.0.contains_key(it))
+                job.budget_holders().into_iter().filter(|it| self.ledger.budgets.0.contains_key(it))
             {
                 *held.entry(holder).or_default() += most;
             }
@@ -266,27 +117,6 @@ impl State {
     ) -> Option<String> {
         let need = self.consumption_in(booking, tasks);
         self.over_budget(&holders_of(user, project), &self.power_held(), need)
-    }
-}
-
-/// Whose budgets the job counts for. What a peer's job consumes is its own market's.
-fn holders(job: &Job) -> Vec<BudgetHolder> {
-    match job.origin {
-        Some(_) => Vec::new(),
-        None => holders_of(&job.user, job.paying_project()),
-    }
-}
-
-fn holders_of(user: &str, project: Option<&str>) -> Vec<BudgetHolder> {
-    let project = project.map(|project| BudgetHolder::Project(project.to_owned()));
-    [BudgetHolder::User(user.to_owned())].into_iter().chain(project).collect()
-}
-
-impl PowerLimits {
-    fn make_sense(&self) -> bool {
-        let energy = [self.energy, self.energy_month].into_iter().flatten().map(|it| it.0);
-        let carbon = [self.carbon, self.carbon_month].into_iter().flatten().map(|it| it.0);
-        energy.chain(carbon).all(|amount| amount >= 0)
     }
 }
 
@@ -325,7 +155,7 @@ impl Live {
         job: &Job,
         demand: &Demand,
     ) -> BTreeMap<PoolId, String> {
-        let holders = holders(job);
+        let holders = job.budget_holders();
         let (state, at) = (&self.state, self.present());
         if !holders.iter().any(|it| state.ledger.budgets.0.contains_key(it)) {
             return BTreeMap::new();
@@ -345,6 +175,6 @@ impl Live {
     pub(in crate::live) fn exceeds_budgets(&self, job: &Job) -> Option<String> {
         // It is part of what is held; those that were decided with it come later.
         let held = self.state.power_held_but(self.undecided());
-        self.state.over_budget(&holders(job), &held, Consumption::default())
+        self.state.over_budget(&job.budget_holders(), &held, Consumption::default())
     }
 }

@@ -3,10 +3,10 @@
 
 use tradewind_model::{Attribute, Demand, Pools, Request, Time};
 
-use super::{BookedPart, Booking};
-use crate::live::input::{Refusal, RefusalKind};
+use crate::live::answer::{Refusal, RefusalKind};
 use crate::live::jobs::within_budget;
 use crate::live::record::JobRecord;
+use crate::live::state::jobs::{BookedPart, Booking};
 use crate::live::state::{Job, JobHold, Phase};
 use crate::live::{ApplyError, Live};
 

@@ -7,8 +7,8 @@
 use tradewind_io::submission::OnBreach;
 use tradewind_model::{Cause, Outage, Share, SiteId, Span, Time};
 
-use super::{BreachReason, OfferRecord, Promise};
-use crate::live::record::{JobRecord, OutageRecord};
+use crate::live::record::{JobRecord, OfferRecord, OutageRecord};
+use crate::live::state::jobs::{BreachReason, Promise};
 use crate::live::state::{Booking, Finish, Job, JobHold, OfferOutcome, Phase, Setback, Why};
 use crate::live::{ApplyError, Live};
 

@@ -2,7 +2,7 @@
 
 use tradewind_model::{Share, Time};
 
-use super::BreachReason;
+use crate::live::state::jobs::BreachReason;
 use crate::live::state::{Happening, Job, Part, Phase, Setback, State, Why};
 use crate::site::Exit;
 

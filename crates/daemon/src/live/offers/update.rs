@@ -3,11 +3,11 @@
 use tradewind_io::submission::OnBreach;
 use tradewind_model::Time;
 
-use super::{OfferRecord, Promise};
-use crate::live::asks::{StepResult, Taker, refused};
-use crate::live::input::{Refusal, RefusalKind, Reply};
-use crate::live::record::JobRecord;
+use crate::live::answer::{Refusal, RefusalKind, Reply, StepResult, refused};
+use crate::live::asks::Taker;
+use crate::live::record::{JobRecord, OfferRecord};
 use crate::live::rights::Actor;
+use crate::live::state::jobs::Promise;
 use crate::live::state::{Job, JobHold, Phase};
 use crate::live::{ApplyError, Live};
 

@@ -8,20 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{OwnersFirst, PoolId, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
-use tradewind_sched::policy::owners::{self, DelayChange, Delays, Expected, SiteRule};
+use tradewind_sched::policy::owners::{self, Expected, SiteRule};
 
 use super::lined::JoinedLine;
 use crate::live::record::SiteRecord;
-use crate::live::{ApplyError, Live, State};
+use crate::live::sites::{OwnerJobKey, PutOff};
+use crate::live::{ApplyError, Live};
 use crate::site::Survey;
-
-/// A waiting job by its name and its tasks: when a task of an array has started, the next one is
-/// another job.
-pub type OwnerJobKey = (String, u32);
-/// How long owners' jobs of a site were put off.
-pub type PutOff = Delays<OwnerJobKey>;
-/// What a survey changes of it.
-pub type PutOffChange = DelayChange<OwnerJobKey>;
 
 /// A pool is closed for so long if it is not known when the owner's job will start.
 const CLOSED: Span = Span(3_600);
@@ -147,13 +140,5 @@ impl Live {
             true => Ok(()),
             false => self.put(seen.ahead.now, SiteRecord::PutOff { site: seen.site.0, change }),
         }
-    }
-}
-
-impl State {
-    /// How long jobs of the market have put off the waiting jobs of the site's owners; `None`: they
-    /// never did.
-    pub fn put_off_at(&self, site: SiteId) -> Option<&PutOff> {
-        self.sites.put_off.as_ref()?.get(&site)
     }
 }

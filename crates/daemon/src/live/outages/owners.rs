@@ -14,10 +14,10 @@ use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, SiteRule, Unforeseen};
 
-use super::Why;
 use super::bound::{Bound, SurveyedQueue};
 use super::lined::{JoinedLine, Owners};
 use crate::live::near::is_near;
+use crate::live::state::outages::Why;
 use crate::live::state::{Happening, Job, Phase, State};
 use crate::live::{ApplyError, Live};
 use crate::site::Survey;

@@ -7,7 +7,7 @@
 //! down ([`SiteRecord::Used`]), with digests in place of names of users. Nothing is decided by
 //! it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 use tradewind_model::{Outage, PoolId, SiteId, Span, Time};
@@ -15,18 +15,13 @@ use tradewind_sched::policy::owners::{
     self, Eligible, Habits, MAX_LIMIT, OwnersJob, SiteRule, Usual, WHOLE,
 };
 
-use super::Why;
 use super::lined::JoinedLine;
 use crate::live::record::SiteRecord;
+use crate::live::sites::{UsedShares, UserKey};
+use crate::live::state::Why;
 use crate::live::{ApplyError, Live};
 use crate::site::Survey;
 
-/// Jobs that ended, of a site, that are remembered.
-const REMEMBERED: usize = 512;
-/// Jobs that ended, the latest last: whose, and the part of its limit that each used, in thousandths.
-pub(crate) type UsedShares = VecDeque<(UserKey, u32)>;
-/// A user of a site, by a number; 0: not known.
-pub(crate) type UserKey = u64;
 /// A user's own jobs count if so many of them have ended; otherwise those of all users.
 const ENOUGH: usize = 8;
 /// Jobs of others that run at a site, that are followed.
@@ -218,13 +213,6 @@ impl SiteHabits {
     }
 }
 
-/// Jobs that ended are remembered.
-pub(in crate::live) fn remember(used: &mut UsedShares, ended: &[(UserKey, u32)]) {
-    used.extend(ended);
-    let surplus = used.len().saturating_sub(REMEMBERED);
-    used.drain(..surplus);
-}
-
 /// A user's number, the same after a restart; 0: not known.
 fn key(user: Option<&str>) -> UserKey {
     let Some(user) = user else { return 0 };
@@ -311,6 +299,7 @@ mod tests {
     use crate::site::{LocalTask, PoolSurvey};
 
     use super::*;
+    use crate::live::sites::{REMEMBERED, remember};
 
     fn survey(running: &[(u32, i64, i64)], waiting: &[(u32, &str)]) -> Survey {
         let local = running.iter().map(|(job, from, until)| {

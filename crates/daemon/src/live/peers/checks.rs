@@ -10,9 +10,10 @@ use tradewind_model::{Money, Span, Time, Times};
 use tradewind_sched::negotiation::Peer;
 
 use super::trust::has_run;
-use super::{BrokenOffer, PeerEntry};
 use crate::live::money::Account;
 use crate::live::record::{JobRecord, Record};
+use crate::live::state::jobs::BrokenOffer;
+use crate::live::state::peers::{PeerChecks, PeerEntry};
 use crate::live::state::{Finish, Job, JobHold, Phase, State};
 use crate::live::{ApplyError, Live};
 
@@ -32,19 +33,6 @@ impl CheckSettings {
     pub const USER: &str = "tradewind";
     /// What one may cost, unless it is said: a credit.
     pub const MOST: Money = Money(1_000_000);
-}
-
-/// Check jobs that a peer got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PeerChecks {
-    /// The last one.
-    pub job: u64,
-    /// When it was submitted.
-    pub at: Time,
-    /// Answers that were right.
-    pub right: u64,
-    /// Answers that were wrong, and jobs that ended otherwise than they should.
-    pub wrong: u64,
 }
 
 /// What a peer shows of the output of a job that has ended there.

@@ -12,11 +12,12 @@ use tradewind_sched::policy::outlook::{Outlook, Promised, StartEstimate};
 
 use super::desk::Desk;
 use super::message::{taken_in, ticket, weight};
-use super::{HEAVIEST, MOST_WAITING, PeerEntry, PeerMessage, Traveller};
-use crate::live::input::{Refusal, RefusalKind};
+use super::{HEAVIEST, MOST_WAITING, PeerMessage, Traveller};
+use crate::live::answer::{Refusal, RefusalKind};
 use crate::live::money::Account;
 use crate::live::record::{JobRecord, LedgerRecord, PeerRecord, Record};
 use crate::live::rights::{Actor, Role};
+use crate::live::state::peers::PeerEntry;
 use crate::live::state::{Booking, Finish, Job, JobHold, Phase, Quote};
 use crate::live::{ApplyError, Live};
 
@@ -69,7 +70,7 @@ impl Live {
     }
 
     /// What the negotiation would still know after a crash, if there is one: the same as
-    /// [`super::Peers::durable`].
+    /// [`crate::live::state::peers::Peers::durable`].
     pub fn negotiated(&self) -> Option<&Durable> {
         self.negotiator.as_ref().map(Negotiator::durable)
     }

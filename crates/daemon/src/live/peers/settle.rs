@@ -6,42 +6,18 @@ use tradewind_io::submission::OnLost;
 use tradewind_model::{Money, Time};
 use tradewind_sched::negotiation::{Body, Envelope, Input, Peer, Serial};
 
-use super::standing::PATIENCE;
-use super::{PeerSilence, RemoteProgress};
-use crate::live::input::{Refusal, RefusalKind, Reply};
+use super::PeerSilence;
+use super::limits::PATIENCE;
+use crate::live::answer::{Refusal, RefusalKind, Reply};
 use crate::live::record::PeerRecord;
 use crate::live::rights::Actor;
+use crate::live::state::jobs::{RemoteProgress, Settlement};
 use crate::live::state::{Finish, Job, Phase};
 use crate::live::tick::AT_ONCE;
 use crate::live::{ApplyError, Live};
 
 /// Who settles jobs at peers that were taken out of the configuration.
 pub const WINDING_UP: &str = "tradewind";
-
-/// What happened to a job at a peer, as an administrator says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settlement {
-    /// It is lost: its user's choice for lost jobs decides, and the peer is not paid.
-    Lost,
-    /// It ran to its end: it is completed, and the peer is paid what was held for it.
-    Ran,
-}
-
-impl Settlement {
-    /// Both, with the names that scripts know.
-    pub const ALL: [(Settlement, &'static str); 2] =
-        [(Settlement::Lost, "lost"), (Settlement::Ran, "ran")];
-
-    /// The name.
-    pub fn name(self) -> &'static str {
-        Settlement::ALL.iter().find(|(it, _)| *it == self).map_or("", |(_, name)| name)
-    }
-
-    /// The one of this name.
-    pub fn of(name: &str) -> Option<Settlement> {
-        Settlement::ALL.iter().find(|(_, it)| *it == name).map(|(it, _)| *it)
-    }
-}
 
 impl Live {
     /// What would follow if the job were settled like this at `at`.

@@ -3,8 +3,8 @@
 use tradewind_model::{Span, Time};
 use tradewind_sched::negotiation::Peer;
 
-use super::PeerEntry;
 use crate::live::record::PeerRecord;
+use crate::live::state::peers::PeerEntry;
 use crate::live::state::{Job, Phase, State};
 use crate::live::{ApplyError, Live};
 
@@ -26,14 +26,6 @@ impl PeerSilence {
         match self {
             PeerSilence::Silent(since) | PeerSilence::Removed(since) => since,
         }
-    }
-}
-
-impl PeerEntry {
-    /// A peer of which nothing is known yet.
-    pub fn named(name: &str) -> PeerEntry {
-        let name = name.to_owned();
-        PeerEntry { name, market: None, silent: None, removed: None, standing: None, checks: None }
     }
 }
 

@@ -7,13 +7,12 @@ use tradewind_model::{Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::trust::{has_run, implausible, overdue};
-use super::{
-    BrokenOffer, PATIENCE, PeerVerdict, Receipt, Receipts, RemoteProgress, RemoteStatus,
-    StatusQuery, StatusReport,
-};
-use crate::live::input::Refusal;
+use super::{PATIENCE, Receipts, RemoteStatus, StatusQuery, StatusReport};
+use crate::live::answer::Refusal;
 use crate::live::record::{JobRecord, PeerRecord};
 use crate::live::rights::Actor;
+use crate::live::state::jobs::{BrokenOffer, Receipt, RemoteProgress};
+use crate::live::state::peers::PeerVerdict;
 use crate::live::state::{Finish, Job, JobHold, Phase, State};
 use crate::live::{ApplyError, Live};
 

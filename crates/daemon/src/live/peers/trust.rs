@@ -6,8 +6,10 @@ use tradewind_io::submission::PeerChoice;
 use tradewind_model::{Money, Price, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
-use super::standing::{FULL, PATIENCE, longest};
-use super::{Away, BrokenOffer, Receipts, RemoteProgress};
+use super::Receipts;
+use super::limits::{PATIENCE, longest};
+use crate::live::state::jobs::{Away, BrokenOffer, RemoteProgress};
+use crate::live::state::peers::FULL;
 use crate::live::state::{Finish, Happening, Job, Phase, State};
 use crate::live::{Live, Settings};
 

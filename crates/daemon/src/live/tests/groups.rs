@@ -4,8 +4,8 @@ use tradewind_io::submission::OnBreach;
 use tradewind_model::{PoolId, Share, TaskGroup, TimeMode};
 
 use super::*;
-use crate::live::offers::Booking;
 use crate::live::state::Quote;
+use crate::live::state::jobs::Booking;
 
 const PRICE: Price = Price(1_000_000);
 

@@ -199,7 +199,8 @@ fn a_restart_changes_no_prediction() {
 
 #[test]
 fn old_runs_are_dropped_and_the_learner_follows() {
-    use crate::live::lengths::{LengthLearner, Lengths, PastRun};
+    use crate::live::lengths::LengthLearner;
+    use crate::live::state::lengths::{Lengths, PastRun};
     let run = |number: i64| PastRun {
         user: number % 3,
         processors: 1,

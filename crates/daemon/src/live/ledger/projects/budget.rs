@@ -1,10 +1,14 @@
 //! How much a member may still spend from a project, and when people are warned.
 
+use std::collections::BTreeMap;
+
 use tradewind_model::{Money, Time};
 
-use super::{Project, ProjectEdit, SpendingLimits, Spent, Which, month_of};
 use crate::live::money::Account;
 use crate::live::record::LedgerRecord;
+use crate::live::state::ledger::projects::{
+    Project, ProjectEdit, SpendingLimits, Spent, Which, month_of,
+};
 use crate::live::state::{Job, State};
 use crate::live::{ApplyError, Live};
 
@@ -219,6 +223,21 @@ impl Live {
             Some(project) => self.recheck_budgets(at, &project),
             None => Ok(()),
         }
+    }
+}
+
+impl State {
+    /// What is held for running jobs that the project pays for, by user. Linear in what is held.
+    pub fn held_of_project(&self, name: &str) -> BTreeMap<&str, i128> {
+        let mut held = BTreeMap::new();
+        for (number, amount) in self.ledger.accounts.held() {
+            let job = self.jobs.get(&number).filter(|it| it.paying_project() == Some(name));
+            if let Some(job) = job {
+                let own = amount - i128::from(job.covering.0);
+                *held.entry(job.user.as_str()).or_default() += own;
+            }
+        }
+        held
     }
 }
 

@@ -2,9 +2,9 @@
 
 use tradewind_model::{Money, Time};
 
-use super::{DAY_S, Project, date_of};
 use crate::live::money::Account;
 use crate::live::state::State;
+use crate::live::state::ledger::projects::{DAY_S, Project, date_of};
 
 /// As many days are looked back at.
 const BACK: i64 = 14;

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Money, Time};
 
-use super::rule::good_name;
-use super::{MemberRole, Project, ProjectEdit, SpendingLimits};
-use crate::live::input::{Refusal, RefusalKind};
+use crate::live::answer::{Refusal, RefusalKind};
 use crate::live::money::Account;
+use crate::live::names::good_name;
 use crate::live::record::LedgerRecord;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::State;
+use crate::live::state::ledger::projects::{MemberRole, Project, ProjectEdit, SpendingLimits};
 use crate::live::{ApplyError, Live};
 
 /// What a field says.

@@ -1,23 +1,16 @@
 //! Who may change a project, and who may spend from it.
 
-use std::collections::BTreeMap;
-
 use tradewind_model::{Money, Time};
 
-use super::{MemberRole, ProjectEdit, SpendingLimits};
-use crate::live::input::{ProjectChange, Refusal, RefusalKind};
+use crate::live::answer::{Refusal, RefusalKind};
+use crate::live::input::ProjectChange;
 use crate::live::money::Account;
-use crate::live::names::unknown_project;
+use crate::live::names::{good_name, unknown_project};
 use crate::live::record::LedgerRecord;
 use crate::live::rights::{Actor, Role};
+use crate::live::state::ledger::projects::{MemberRole, ProjectEdit, SpendingLimits};
 use crate::live::state::{Job, JobHold, Phase, State};
 use crate::live::{ApplyError, Live};
-
-/// Whether users and projects may have this name: 1 to 64 letters, digits and `_-.@`.
-pub fn may_be_named(name: &str) -> bool {
-    let good = |c: char| c.is_ascii_alphanumeric() || "_-.@".contains(c);
-    (1..=64).contains(&name.len()) && name.chars().all(good)
-}
 
 impl State {
     /// Whether the user may spend the project's money.
@@ -57,41 +50,6 @@ impl Live {
     /// If there is no such project, or the user is no member of it.
     pub fn may_spend(&self, user: &str, project: Option<&str>) -> Result<(), Refusal> {
         project.map_or(Ok(()), |project| self.state.may_spend(user, project))
-    }
-
-    /// What a state of an older release lacks: it is written down, so that a replay does the same.
-    pub(in crate::live) fn renew(&mut self, at: Time) -> Result<(), ApplyError> {
-        self.change_rules(at)?;
-        let accounts = self.state.ledger.accounts.balances();
-        let old: Vec<String> = accounts
-            .filter_map(|(account, _)| match account {
-                Account::Project(name) => Some(name.clone()),
-                _ => None,
-            })
-            .filter(|name| self.state.ledger.projects.get(name).is_none())
-            .collect();
-        for name in old {
-            self.adopt(at, &name)?;
-        }
-        Ok(())
-    }
-
-    /// A project of an older journal: whose jobs have spent from it are its members.
-    fn adopt(&mut self, at: Time, name: &str) -> Result<(), ApplyError> {
-        let mut spent = BTreeMap::<String, Money>::new();
-        for job in self.state.jobs.values().filter(|it| it.paying_project() == Some(name)) {
-            let held = self.state.ledger.accounts.balance(&Account::Held(job.number));
-            if job.paid > Money::ZERO || held > 0 {
-                *spent.entry(job.user.clone()).or_default() += job.paid;
-            }
-        }
-        let users: Vec<String> = spent.keys().cloned().collect();
-        let (by, note) = (String::new(), String::new());
-        self.change(at, name, ProjectEdit::Made { by, note, spent: spent.into_iter().collect() })?;
-        for user in users {
-            self.change(at, name, ProjectEdit::Joined { user, role: MemberRole::Member })?;
-        }
-        self.turn_away(at, name)
     }
 
     pub(in crate::live) fn change(
@@ -254,20 +212,5 @@ impl Live {
 impl SpendingLimits {
     fn make_sense(&self) -> bool {
         [self.total, self.month].into_iter().flatten().all(|it| it >= Money::ZERO)
-    }
-}
-
-/// Whether users and projects may have this name.
-///
-/// # Errors
-/// If not.
-pub(in crate::live) fn good_name(name: &str) -> Result<(), Refusal> {
-    match may_be_named(name) {
-        true => Ok(()),
-        false => {
-            let message = format!("`{}` cannot be a name", name.escape_default());
-            let hint = "a name has 1 to 64 letters, digits and `_-.@`";
-            Err(Refusal::new(RefusalKind::Invalid, message, hint))
-        }
     }
 }

@@ -1,7 +1,9 @@
 //! Check jobs: what they cost, what they show, and that they run nowhere else.
 
 use super::*;
-use crate::live::peers::{CheckSettings, PeerChecks, PeerOutput, RemoteProgress};
+use crate::live::peers::{CheckSettings, PeerOutput};
+use crate::live::state::jobs::RemoteProgress;
+use crate::live::state::peers::PeerChecks;
 
 const EVERY: Span = Span(3_600);
 /// A minute on one node costs 60 credits.

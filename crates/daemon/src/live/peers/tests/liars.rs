@@ -6,7 +6,8 @@ use tradewind_io::submission::PeerChoice;
 use tradewind_sched::negotiation::{Offer, Serial, StartQuote};
 
 use super::*;
-use crate::live::peers::{PeerLimits, PeerOutput, Receipts, RemoteProgress, StatusQuery};
+use crate::live::peers::{PeerLimits, PeerOutput, Receipts, StatusQuery};
+use crate::live::state::jobs::RemoteProgress;
 
 /// What a peer does with the jobs that it gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Peers that must sign what happened to jobs.
 
 use super::*;
-use crate::live::peers::{BrokenOffer, PeerLimits, Receipt, Receipts, RemoteProgress};
+use crate::live::peers::{PeerLimits, Receipts};
+use crate::live::state::jobs::{BrokenOffer, Receipt, RemoteProgress};
 
 /// A pair whose home wants receipts, with a job that is at the peer.
 fn pair(receipts: Receipts) -> Pair {

@@ -1,8 +1,9 @@
 //! Peers that do not answer, and how doubt about their jobs ends.
 
 use super::*;
-use crate::live::peers::{PATIENCE, PeerSilence, Settlement, WINDING_UP};
+use crate::live::peers::{PATIENCE, PeerSilence, WINDING_UP};
 use crate::live::record::PeerRecord;
+use crate::live::state::jobs::Settlement;
 
 const VEGA: Peer = Peer(1);
 

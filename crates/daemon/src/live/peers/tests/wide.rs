@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::codec::peers::Answers;
-use crate::live::peers::RemoteProgress;
 use crate::live::record::PeerRecord;
+use crate::live::state::jobs::RemoteProgress;
 use crate::site::Seen;
 
 /// What a home reads of an answer at most, and so many jobs one question is about.

@@ -138,7 +138,7 @@ impl Accounts {
         self.posted
     }
 
-    pub(in crate::live) fn post(
+    pub(in crate::live::state) fn post(
         &mut self,
         at: Time,
         from: Account,
@@ -157,7 +157,7 @@ impl Accounts {
     }
 
     /// A job's account is empty and closed.
-    pub(in crate::live) fn close(&mut self, job: u64) {
+    pub(in crate::live::state) fn close(&mut self, job: u64) {
         let account = Account::Held(job);
         if self.balance(&account) == 0 {
             self.balances.remove(&account);

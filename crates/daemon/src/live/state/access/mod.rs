@@ -1,7 +1,6 @@
 //! Access: the tokens with which people, programs and peers identify themselves.
 
 pub mod rights;
-pub(super) mod tokens;
 
 use std::collections::BTreeMap;
 

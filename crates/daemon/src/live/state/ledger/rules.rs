@@ -1,12 +1,10 @@
 //! By which rules the state follows from records. A journal says from which row on which rules count
-//! ([`LedgerRecord::RuledBy`]), so that what an earlier release has written makes the state that it made
-//! then, and daemons of two releases that own a market in turn make the same one.
+//! ([`LedgerRecord::RuledBy`](super::LedgerRecord::RuledBy)), so that what an earlier release has
+//! written makes the state that it made then, and daemons of two releases that own a market in turn
+//! make the same one.
 
-use tradewind_model::Time;
-
-use super::{Ledger, LedgerRecord};
-use crate::live::waits::Waits;
-use crate::live::{ApplyError, Live, State};
+use super::Ledger;
+use crate::live::state::ApplyError;
 
 /// When a market takes up rules that its journal does not have yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,20 +32,6 @@ impl RuleChange {
     }
 }
 
-impl State {
-    /// Whether these rules count.
-    pub(in crate::live) fn has_rules(&self, version: u32) -> bool {
-        self.ledger.rules.is_some_and(|rules| rules >= version)
-    }
-
-    /// What a snapshot has that these rules do not know: ranges of waits as earlier releases made them.
-    pub(crate) fn follow_rules(&mut self) {
-        if !self.has_rules(4) {
-            self.waits = Waits::default();
-        }
-    }
-}
-
 impl Ledger {
     /// Whether the rules are known here.
     ///
@@ -59,20 +43,6 @@ impl Ledger {
                 Err(ApplyError::Rules { found, known: RuleChange::KNOWN })
             }
             _ => Ok(()),
-        }
-    }
-}
-
-impl Live {
-    /// Takes up the latest rules, unless a daemon that does not know them may own the market again. A
-    /// market whose sites have electricity is none of its any more.
-    pub(in crate::live) fn change_rules(&mut self, at: Time) -> Result<(), ApplyError> {
-        let is_new = self.state.ledger.rules.is_none();
-        let has_power = self.state.market.pools().power().is_some();
-        let is_due = is_new || has_power || self.settings.rules == RuleChange::AtOnce;
-        match is_due && !self.state.has_rules(RuleChange::KNOWN) {
-            true => self.put(at, LedgerRecord::RuledBy { version: RuleChange::KNOWN }),
-            false => Ok(()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tradewind_model::{Outage, PoolId, Price, Span, Time};
 
-use crate::live::state::{State, Why};
+use super::Why;
 
 /// Prices and outages of the last days. It follows from the records alone, so that a replay tells the
 /// same.
@@ -57,13 +57,13 @@ impl RecentHistory {
     }
 
     /// The pool costs so much from `at` on.
-    pub(in crate::live) fn priced(&mut self, at: Time, pool: PoolId, price: Price) {
+    pub(in crate::live::state) fn priced(&mut self, at: Time, pool: PoolId, price: Price) {
         self.prices.entry(pool).or_default().push(at, price);
     }
 
     /// An outage that had begun is over. One that was announced again, because its end had changed,
     /// goes on where it stopped. Linear in what ended since it began.
-    pub(in crate::live) fn reopened(&mut self, at: Time, why: &Why, what: &Outage) {
+    pub(in crate::live::state) fn reopened(&mut self, at: Time, why: &Why, what: &Outage) {
         let since = self.outages.iter().rev().take_while(|it| it.until > what.from);
         let last = since.enumerate().find(|(_, it)| it.why == *why).map(|(behind, _)| behind);
         let last = last.map(|behind| self.outages.len() - 1 - behind);
@@ -130,26 +130,5 @@ impl PriceSince {
     }
 }
 
-impl State {
-    /// Outages of the last days, as far as is known, by their ends; and behind them those
-    /// that go on, until `now`. O(n log n) in what is kept.
-    pub fn recent_outages(&self, now: Time) -> Vec<PastOutage> {
-        let mut all: Vec<PastOutage> = self.outages.past.outages.iter().cloned().collect();
-        // By their ends: the last of a name counts.
-        let over: BTreeMap<&Why, Time> =
-            self.outages.past.outages.iter().map(|it| (&it.why, it.until)).collect();
-        for (why, id) in &self.outages.open {
-            let Some((what, true)) = self.market.closure_state(*id) else { continue };
-            let before = over.get(why).copied().filter(|until| *until > what.from);
-            let from = before.unwrap_or(what.from);
-            if from < now {
-                all.push(PastOutage { why: why.clone(), nodes: what.nodes, from, until: now });
-            }
-        }
-        all
-    }
-}
-
 #[cfg(test)]
-#[path = "../tests/recent_history.rs"]
 mod tests;

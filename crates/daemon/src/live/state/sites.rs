@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use tradewind_model::{Event, Market, PoolId, Price, Series, SiteId, Time};
+use tradewind_sched::policy::owners::{DelayChange, Delays};
 
 use super::ApplyError;
-use super::outages::bound::{PutOff, PutOffChange};
 use super::outages::recent_history::RecentHistory;
-use super::outages::usual::{self, UsedShares};
 use super::site_health::Health;
 
 /// What is known of sites.
@@ -115,7 +114,7 @@ impl Sites {
             SiteRecord::Reached { site, away: None } => drop(self.away.remove(&SiteId(*site))),
             SiteRecord::Used { site, ended } => {
                 let used = self.used.get_or_insert_default().entry(SiteId(*site)).or_default();
-                usual::remember(used, ended);
+                remember(used, ended);
             }
             SiteRecord::PutOff { site, change } => {
                 let all = self.put_off.get_or_insert_default();
@@ -136,4 +135,30 @@ impl Sites {
             delays.pop_front();
         }
     }
+}
+
+/// A waiting job by its name and its tasks: when a task of an array has started, the next one is
+/// another job.
+pub type OwnerJobKey = (String, u32);
+
+/// How long owners' jobs of a site were put off.
+pub type PutOff = Delays<OwnerJobKey>;
+
+/// What a survey changes of it.
+pub type PutOffChange = DelayChange<OwnerJobKey>;
+
+/// Jobs that ended, of a site, that are remembered.
+pub(in crate::live) const REMEMBERED: usize = 512;
+
+/// Jobs that ended, the latest last: whose, and the part of its limit that each used, in thousandths.
+pub(crate) type UsedShares = VecDeque<(UserKey, u32)>;
+
+/// A user of a site, by a number; 0: not known.
+pub(crate) type UserKey = u64;
+
+/// Jobs that ended are remembered.
+pub(in crate::live) fn remember(used: &mut UsedShares, ended: &[(UserKey, u32)]) {
+    used.extend(ended);
+    let surplus = used.len().saturating_sub(REMEMBERED);
+    used.drain(..surplus);
 }

@@ -3,8 +3,7 @@
 use tradewind_io::submission::OnBreach;
 use tradewind_model::{Money, PoolId, SiteId, Span, Time};
 
-use super::Booking;
-use crate::live::state::Job;
+use super::{Booking, Job};
 
 /// An accepted offer: a window, its price, and whether it was kept. It stays with its job.
 #[derive(Debug, Clone, PartialEq, Eq)]

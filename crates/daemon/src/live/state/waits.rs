@@ -47,7 +47,7 @@ impl Waits {
     pub const SCORED: usize = 1_000;
 
     /// What came of the forecast for a job that started at the site.
-    pub(in crate::live) fn score(&mut self, site: SiteId, result: &WaitResult) {
+    pub(in crate::live::state) fn score(&mut self, site: SiteId, result: &WaitResult) {
         let ranges = result.forecast.ranges.iter();
         let outside = ranges.filter(|range| !range.has(result.wait)).count();
         let held = self.held.entry(site).or_default();
@@ -72,7 +72,7 @@ impl Waits {
 }
 
 /// Whether the pools have the same nodes, whatever they cost.
-pub(in crate::live) fn same_nodes(one: &Pools, other: &Pools) -> bool {
+pub(in crate::live::state) fn same_nodes(one: &Pools, other: &Pools) -> bool {
     let nodes = |pool: &Pool| (pool.name.clone(), pool.nodes, pool.performance);
     one.as_slice().iter().map(nodes).eq(other.as_slice().iter().map(nodes))
 }

@@ -1,31 +1,56 @@
 //! The state of a live market: the market itself, and the aggregates around it. Records alone change
 //! it: each goes to the aggregate that it is about.
+//!
+//! Nothing here knows requests, settings or surveys; what decides is in the folders beside this one.
+//! An aggregate knows its own types, its records and what they change, and some of those below it:
+//! [`ledger`], [`outages`], [`sites`] and [`access`] are lowest, [`jobs`] have accounts, and [`tasks`],
+//! [`offers`] and [`peers`] have jobs. What a record changes in several of them, `apply` does.
+
+pub mod access;
+mod apply;
+mod apply_error;
+pub mod jobs;
+pub mod ledger;
+pub(crate) mod lengths;
+pub mod offers;
+pub mod outages;
+pub mod peers;
+pub mod record;
+pub mod site_health;
+pub mod sites;
+pub mod tasks;
+pub mod waits;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradewind_model::{Market, MarketError, OutageId, PoolId, Pools, SiteId, Span, Time};
+use tradewind_model::{Market, OutageId, PoolId, Pools, SiteId, Span, Time};
 
-use super::access::Access;
-pub use super::access::{EarlierSecret, Token};
-use super::jobs::Jobs;
-pub use super::jobs::{Finish, Happening, Job, JobHold, Part, Phase, Setback};
-use super::ledger::Ledger;
-use super::ledger::money::Accounts;
-use super::ledger::projects::Projects;
-use super::ledger::used::Uses;
-use super::lengths::Lengths;
-use super::offers::Offers;
-pub use super::offers::{BookedPart, Booking, BreachReason, OfferOutcome, Promise, Quote};
-use super::outages::Outages;
-pub use super::outages::Why;
-use super::outages::recent_history::RecentHistory;
-use super::peers::Peers;
-use super::record::{MarketRecord, Record, TaskRecord};
-use super::sites::Sites;
-use super::tasks::Tasks;
-pub use super::tasks::{Task, TaskGoal, TaskReport};
-use super::waits::{self, Waits};
+use access::Access;
+use jobs::Jobs;
+use ledger::Ledger;
+use ledger::income::Income;
+use ledger::money::Accounts;
+use ledger::projects::Projects;
+use ledger::used::Uses;
+use lengths::Lengths;
+use offers::Offers;
+use outages::Outages;
+use outages::recent_history::RecentHistory;
+use peers::Peers;
+use sites::{PutOff, Sites};
+use tasks::Tasks;
+use waits::Waits;
+
+pub use access::{EarlierSecret, Token};
+pub use apply_error::ApplyError;
+pub use jobs::{
+    BookedPart, Booking, BreachReason, Finish, Happening, Job, JobHold, OfferOutcome, Part, Phase,
+    Promise, Setback,
+};
+pub use offers::Quote;
+pub use outages::Why;
+pub use tasks::{Task, TaskGoal, TaskReport};
 
 /// Everything that survives a restart. [`State::apply`] is the only way to change it.
 #[derive(Debug, Clone)]
@@ -55,34 +80,6 @@ pub struct State {
     pub(crate) lengths: Lengths,
 }
 
-/// Why a record cannot follow from the state: a journal that is damaged, or a mistake of ours.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ApplyError {
-    /// The market says no.
-    #[error(transparent)]
-    Market(#[from] MarketError),
-    /// A job that is not there, or cannot do this in its phase.
-    #[error("job {0} cannot do this in its phase")]
-    Job(u64),
-    /// A task that is not there.
-    #[error("there is no task {0}")]
-    Task(String),
-    /// The state follows by rules that are not known here.
-    #[error(
-        "from here on rules {found} count, and this release knows {known}: a later one has written \
-         it, use that release"
-    )]
-    Rules {
-        /// What the journal says.
-        found: u32,
-        /// The latest that are known.
-        known: u32,
-    },
-    /// Something else that is not there, or there already.
-    #[error("{0}")]
-    Other(&'static str),
-}
-
 impl State {
     /// A market without sites, before its first record.
     pub fn empty(at: Time) -> State {
@@ -103,64 +100,6 @@ impl State {
             waits: Waits::default(),
             lengths: Lengths::default(),
         }
-    }
-
-    /// Makes one change at `at`. Logarithmic in what is kept, linear in what the record names.
-    ///
-    /// # Errors
-    /// If it cannot follow from the state, which is then of no use any more: a replay of a journal
-    /// stops there.
-    pub fn apply(&mut self, at: Time, record: &Record) -> Result<(), ApplyError> {
-        self.market.pass_to(at)?;
-        match record {
-            Record::Market(record) => self.apply_to_market(at, record),
-            Record::Site(record) => {
-                self.sites.apply(at, record, &mut self.market, &mut self.outages.past)
-            }
-            Record::Job(record) => self.apply_to_job(record),
-            Record::Task(record) => {
-                self.tasks.apply(at, record, &mut self.jobs)?;
-                if let TaskRecord::Saw { tag, .. } = record {
-                    self.mind_wait(tag.job);
-                }
-                Ok(())
-            }
-            Record::Ledger(record) => self.ledger.apply(at, record),
-            Record::Outage(record) => self.outages.apply(at, record, &mut self.market),
-            Record::Offer(record) => self.offers.apply(at, record, &mut self.jobs),
-            Record::Access(record) => self.access.apply(at, record),
-            Record::Peer(record) => self.apply_to_peers(record),
-        }
-    }
-
-    fn apply_to_market(&mut self, at: Time, record: &MarketRecord) -> Result<(), ApplyError> {
-        match record {
-            MarketRecord::Created { market } => self.name.clone_from(market),
-            MarketRecord::Gridded { pools, owners } => {
-                if !waits::same_nodes(self.market.pools(), pools) {
-                    self.forget_waits();
-                }
-                match self.is_gridded() {
-                    true => self.market.regrid(Arc::clone(pools))?,
-                    false => self.market = Market::new(Arc::clone(pools), at),
-                }
-                self.sites.owners.clone_from(owners);
-                for (id, _) in pools.iter() {
-                    self.outages.past.priced(at, id, pools.price_at(id, at));
-                }
-            }
-            MarketRecord::Began { policy, .. } => {
-                if self.policy != *policy {
-                    self.forget_waits();
-                }
-                self.policy.clone_from(policy);
-            }
-            MarketRecord::Decided { commands } => {
-                commands.iter().try_for_each(|command| self.decided(command))?;
-            }
-            MarketRecord::Clock { lead } => self.lead = Some(*lead),
-        }
-        Ok(())
     }
 
     /// By how much the market's time is ahead of the system's clock. Moments that come from outside
@@ -214,6 +153,12 @@ impl State {
         &self.ledger.projects
     }
 
+    /// What pools have earned in the months that are kept, as many as of [`Uses`]. Empty of the time
+    /// before this was counted.
+    pub fn income(&self) -> &Income {
+        &self.ledger.income
+    }
+
     /// What was used and charged.
     pub fn used(&self) -> &Uses {
         &self.ledger.used
@@ -252,5 +197,23 @@ impl State {
     /// In the order of their first submission: policies know users by this place.
     pub fn users(&self) -> &[String] {
         &self.jobs.users
+    }
+
+    /// How long jobs of the market have put off the waiting jobs of the site's owners; `None`: they
+    /// never did.
+    pub fn put_off_at(&self, site: SiteId) -> Option<&PutOff> {
+        self.sites.put_off.as_ref()?.get(&site)
+    }
+
+    /// Whether these rules count.
+    pub(in crate::live) fn has_rules(&self, version: u32) -> bool {
+        self.ledger.rules.is_some_and(|rules| rules >= version)
+    }
+
+    /// What a snapshot has that these rules do not know: ranges of waits as earlier releases made them.
+    pub(crate) fn follow_rules(&mut self) {
+        if !self.has_rules(4) {
+            self.waits = Waits::default();
+        }
     }
 }

@@ -3,32 +3,16 @@
 use tradewind_model::{Event, Money, Time};
 use tradewind_sched::negotiation::{Entry, Handing, Offer, Peer, Serial};
 
-use super::{Away, PeerEntry, PeerVerdict, Peers, RemoteOrigin, RemoteProgress, Settlement};
-use crate::live::ApplyError;
-use crate::live::jobs::Stage;
-use crate::live::ledger::used::Used;
-use crate::live::money::{Account, Motive};
-use crate::live::record::PeerRecord;
+use crate::live::state::ApplyError;
+use crate::live::state::jobs::{Away, RemoteOrigin, RemoteProgress, Settlement, Stage};
+use crate::live::state::ledger::money::{Account, Motive};
+use crate::live::state::ledger::used::Used;
+use crate::live::state::peers::{PeerEntry, PeerVerdict};
+use crate::live::state::record::PeerRecord;
 use crate::live::state::{Happening, JobHold, State};
 
-impl Peers {
-    /// The peer of this name.
-    pub fn number_of(&self, name: &str) -> Option<Peer> {
-        self.directory.iter().find(|(_, known)| known.name == name).map(|(peer, _)| *peer)
-    }
-
-    fn name_of(&self, peer: Peer) -> Result<String, ApplyError> {
-        let known =
-            self.directory.get(&peer).ok_or(ApplyError::Other("a peer that is not known"))?;
-        Ok(known.name.clone())
-    }
-}
-
 impl State {
-    pub(in crate::live) fn apply_to_peers(
-        &mut self,
-        record: &PeerRecord,
-    ) -> Result<(), ApplyError> {
+    pub(super) fn apply_to_peers(&mut self, record: &PeerRecord) -> Result<(), ApplyError> {
         match record {
             PeerRecord::Peered { peer, known } => self.peered(*peer, known),
             PeerRecord::Negotiated { entry, guest } => {
@@ -212,7 +196,7 @@ impl State {
 
     /// What the peer was paid goes to its account here, but no more than was agreed; nothing if it
     /// is not believed.
-    pub(in crate::live) fn pay_peer(&mut self, number: u64) -> Result<(), ApplyError> {
+    pub(super) fn pay_peer(&mut self, number: u64) -> Result<(), ApplyError> {
         let (away, _) = self.away(number)?;
         let believed = away.news.as_ref().filter(|_| away.doubtful.is_none());
         let charged = believed.map_or(Money::ZERO, |news| news.charged);

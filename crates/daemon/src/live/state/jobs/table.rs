@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::ops::Deref;
 
-use crate::live::state::Job;
+use super::Job;
 
 /// Jobs by number. Reading is the map's; whatever may change a job marks its page.
 #[derive(Debug, Clone, Default)]

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use tradewind_model::{Span, Time};
 
-use crate::live::Live;
-use crate::live::asks::{StepResult, refused};
-use crate::live::input::{RefusalKind, Reply};
+use super::{Live, Settings};
+use crate::live::answer::{Refusal, RefusalKind, Reply, StepResult, refused};
 use crate::live::record::AccessRecord;
 use crate::live::rights::{Actor, Expiry, Role, SignedIn, TokenHash, TokenTerms};
 use crate::live::state::{State, Token};
@@ -141,5 +140,35 @@ impl State {
         let too_many = (same.len() + 1).saturating_sub(MOST_SIGNED_IN);
         gone.extend(same.into_iter().take(too_many));
         gone.into_iter().map(|(token, ..)| token).collect()
+    }
+}
+
+impl Settings {
+    /// Whether there may be tokens of this role. Where a local site runs all jobs as the daemon's own
+    /// account, each user who submits can do what an administrator can.
+    ///
+    /// # Errors
+    /// A refusal that says why, and what the administrator can do.
+    pub fn admits(&self, user: &str, role: Role) -> Result<(), Refusal> {
+        let [first, ..] = self.one_account.as_slice() else { return Ok(()) };
+        let Some((_, name)) = Role::ALL.iter().find(|(it, _)| *it == role) else { return Ok(()) };
+        if role == Role::Administrator {
+            return Ok(());
+        }
+        let message = format!(
+            "no access for `{user}` as {name}: the local site `{first}` runs all jobs as the \
+             daemon's own account, so any job could read the administrator's token"
+        );
+        let hint = "set `user_command` at the site (docs/reference/local-site.md); or, if all users \
+                    may act as administrators, `shared_account = true` in the configuration";
+        Err(Refusal::new(RefusalKind::Forbidden, message, hint))
+    }
+
+    /// Whether all tokens of the journal may stand.
+    ///
+    /// # Errors
+    /// As [`Settings::admits`], of the first that may not.
+    pub fn admits_all(&self, state: &State) -> Result<(), Refusal> {
+        state.access.tokens.values().try_for_each(|token| self.admits(&token.user, token.role))
     }
 }

@@ -1,7 +1,5 @@
 //! Who may do what.
 
-use crate::live::input::{Refusal, RefusalKind};
-use crate::live::{Settings, State};
 use tradewind_model::Span;
 
 /// SHA-256 of a token's secret.
@@ -81,35 +79,5 @@ impl Actor {
             Role::Owner => self.user == owner,
             Role::User | Role::Peer => false,
         }
-    }
-}
-
-impl Settings {
-    /// Whether there may be tokens of this role. Where a local site runs all jobs as the daemon's own
-    /// account, each user who submits can do what an administrator can.
-    ///
-    /// # Errors
-    /// A refusal that says why, and what the administrator can do.
-    pub fn admits(&self, user: &str, role: Role) -> Result<(), Refusal> {
-        let [first, ..] = self.one_account.as_slice() else { return Ok(()) };
-        let Some((_, name)) = Role::ALL.iter().find(|(it, _)| *it == role) else { return Ok(()) };
-        if role == Role::Administrator {
-            return Ok(());
-        }
-        let message = format!(
-            "no access for `{user}` as {name}: the local site `{first}` runs all jobs as the \
-             daemon's own account, so any job could read the administrator's token"
-        );
-        let hint = "set `user_command` at the site (docs/reference/local-site.md); or, if all users \
-                    may act as administrators, `shared_account = true` in the configuration";
-        Err(Refusal::new(RefusalKind::Forbidden, message, hint))
-    }
-
-    /// Whether all tokens of the journal may stand.
-    ///
-    /// # Errors
-    /// As [`Settings::admits`], of the first that may not.
-    pub fn admits_all(&self, state: &State) -> Result<(), Refusal> {
-        state.access.tokens.values().try_for_each(|token| self.admits(&token.user, token.role))
     }
 }

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Consumption, Demand, Event, JobId, Money, Place, PoolId, Price, Share, SiteId, Span,
-    Time,
+    Command, Demand, Event, JobId, Place, PoolId, Price, Share, SiteId, Span, Time,
 };
 
-use super::{
-    Finish, Happening, Job, JobEnd, JobHold, JobRecord, LastStage, Part, Run, Setback, Stage,
+use crate::live::state::ApplyError;
+use crate::live::state::jobs::choice::Choice;
+use crate::live::state::jobs::{
+    Beginning, JobEnd, JobRecord, LastStage, Run, RunNotice, Stage, StartBarrier,
 };
-use crate::live::ApplyError;
-use crate::live::ledger::money::{Account, Motive};
-use crate::live::ledger::used::Used;
-use crate::live::offers::{BookedPart, Booking};
-use crate::live::state::State;
+use crate::live::state::{
+    BookedPart, Booking, Finish, Happening, Job, JobHold, Part, Setback, State,
+};
 
 /// A part that has its nodes, for so long at most.
 fn part_of(share: Share, limit: Span, price: Price) -> Part {
@@ -27,7 +26,7 @@ fn booked_part(booking: &Booking, part: &BookedPart) -> Part {
 }
 
 impl State {
-    pub(in crate::live) fn apply_to_job(&mut self, record: &JobRecord) -> Result<(), ApplyError> {
+    pub(super) fn apply_to_job(&mut self, record: &JobRecord) -> Result<(), ApplyError> {
         use JobRecord as R;
         let at = self.now();
         match record {
@@ -61,7 +60,7 @@ impl State {
             R::Cancelling { job, by } => self.cancelling(*job, by),
             R::Requeueing { job, by } => self.requeueing(*job, by),
             R::NoticeGiven { job, ends, why } => self.notice_given(*job, *ends, why),
-            R::Updated { job, submission, by } => self.update(*job, submission, by),
+            R::Updated { job, submission, by } => self.jobs.update(at, *job, submission, by),
             R::Unbegun { tag } => self.jobs.unbegun(tag),
             R::BarrierReached { job, at } => self.gathered(*job, *at),
             R::BarrierTimedOut { job, pool, why } => self.scattered(*job, *pool, why),
@@ -70,7 +69,7 @@ impl State {
             R::Unkept { job, site, why } => {
                 self.note(*job, Happening::Unkept(SiteId(*site), why.clone()))
             }
-            R::Redacted { job, last, hash } => self.redact(*job, *last, hash),
+            R::Redacted { job, last, hash } => self.jobs.redact(*job, *last, hash),
             R::Dropped { job } => self.forget(*job),
             R::Skipped { job } => {
                 self.jobs.last = self.jobs.last.max(*job);
@@ -79,11 +78,11 @@ impl State {
         }
     }
 
-    pub(in crate::live) fn job(&mut self, number: u64) -> Result<&mut Job, ApplyError> {
+    pub(super) fn job(&mut self, number: u64) -> Result<&mut Job, ApplyError> {
         self.jobs.job(number)
     }
 
-    pub(in crate::live) fn note(&mut self, number: u64, what: Happening) -> Result<(), ApplyError> {
+    pub(super) fn note(&mut self, number: u64, what: Happening) -> Result<(), ApplyError> {
         self.jobs.note(self.market.now(), number, what)
     }
 
@@ -94,7 +93,7 @@ impl State {
         }
     }
 
-    pub(in crate::live) fn running(&self, number: u64) -> Result<JobId, ApplyError> {
+    pub(super) fn running(&self, number: u64) -> Result<JobId, ApplyError> {
         match self.jobs.get(&number).map(|job| &job.stage) {
             Some(Stage::Running(run)) => Ok(run.id),
             _ => Err(ApplyError::Job(number)),
@@ -162,7 +161,7 @@ impl State {
         Ok(())
     }
 
-    pub(in crate::live) fn decided(&mut self, command: &Command) -> Result<(), ApplyError> {
+    pub(super) fn decided(&mut self, command: &Command) -> Result<(), ApplyError> {
         match command {
             Command::Trade { job, trade } => {
                 self.market.apply(&Event::Traded { job: *job, trade: Arc::clone(trade) })?;
@@ -309,24 +308,6 @@ impl State {
         self.hold_for(number, payer, hold)
     }
 
-    /// What the job may cost is held: by its payer as far as an accepted offer does not limit that,
-    /// and by the market beyond. A payer has no debts: a job that cannot be paid for is about to give
-    /// its nodes back.
-    fn hold_for(&mut self, number: u64, payer: Account, cost: Money) -> Result<(), ApplyError> {
-        let (at, held) = (self.now(), Account::Held(number));
-        let own = self.job(number)?.own_share(cost);
-        if own > Money::ZERO && self.ledger.accounts.balance(&payer) < i128::from(own.0) {
-            return Ok(());
-        }
-        self.ledger.accounts.post(at, payer, held.clone(), own, Motive::Hold(number));
-        let cover = cost - own;
-        if cover > Money::ZERO {
-            self.ledger.accounts.post(at, Account::Bank, held, cover, Motive::Cover(number));
-            self.job(number)?.covering = cover;
-        }
-        Ok(())
-    }
-
     fn interrupt(&mut self, number: u64, setback: &Setback) -> Result<(), ApplyError> {
         let id = self.running(number)?;
         self.market.apply(&Event::Interrupted { job: id })?;
@@ -422,76 +403,54 @@ impl State {
         self.note(number, Happening::Over(finish.clone()))
     }
 
-    /// Owners get what was used: from the moment at which a part's work ran until it ended, at
-    /// most for its limit.
-    fn settle(&mut self, number: u64) -> Result<(), ApplyError> {
-        let (at, rules) = (self.now(), self.ledger.rules);
-        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
-        let seconds = |part: &Part| job.charged(part, at, rules);
-        let used = |part: &Part| {
-            let (nodes, time) = (part.nodes, seconds(part));
-            // A replay of what older releases wrote counts none, either.
-            let consumed = match self.has_rules(3) && time > Span(0) {
-                true => self.consumption_of(job, part, time),
-                false => Consumption::default(),
-            };
-            (part.pool, part.price, Used { nodes, time, consumed })
-        };
-        let used: Vec<(PoolId, Price, Used)> = job.parts().iter().map(used).collect();
-        for (pool, price, used) in used {
-            let amount = price.of(used.nodes, used.time);
-            let site = self.site_of(pool);
-            let owner = Account::Owner(self.market.pools().sites()[site.0 as usize].name.clone());
-            self.charge(number, owner, used, amount)?;
-            self.count_income(pool, used, amount);
-            self.consume(number, used.consumed)?;
-        }
-        Ok(())
-    }
-
-    /// Pays micro-credits of what is held for the job to `payee`, for so many nodes and so long. What
-    /// is beyond the cost that was promised is the market's.
-    pub(in crate::live) fn charge(
-        &mut self,
-        number: u64,
-        payee: Account,
-        used: Used,
-        amount: Money,
-    ) -> Result<(), ApplyError> {
-        let (at, from) = (self.now(), Account::Held(number));
-        let own = self.job(number)?.own_share(amount);
-        self.count_used(number, &payee, used, own)?;
-        self.ledger.accounts.post(at, from, payee, amount, Motive::Settle(number));
-        let (job, cover) = (self.job(number)?, amount - own);
-        job.paid += own;
-        job.covered += cover;
-        job.covering = job.covering - cover;
-        self.count_spent(number, own)
-    }
-
-    /// What is still held goes back to those whose it is.
-    pub(in crate::live) fn refund(&mut self, number: u64) -> Result<(), ApplyError> {
-        let (at, account) = (self.now(), Account::Held(number));
-        let payer = self.job(number)?.payer();
-        let cover = std::mem::take(&mut self.job(number)?.covering);
-        if cover > Money::ZERO {
-            let (held, motive) = (account.clone(), Motive::Refund(number));
-            self.ledger.accounts.post(at, held, Account::Bank, cover, motive);
-        }
-        let rest = i64::try_from(self.ledger.accounts.balance(&account)).unwrap_or(i64::MAX);
-        if rest > 0 {
-            self.ledger.accounts.post(at, account, payer, Money(rest), Motive::Refund(number));
-        }
-        self.ledger.accounts.close(number);
-        Ok(())
-    }
-
     /// How much later than expected the job began, for its first part's site.
     fn learn(&mut self, number: u64) -> Result<(), ApplyError> {
         let job = self.job(number)?;
         let (Some(since), Some(expected)) = (job.began(), job.expected) else { return Ok(()) };
         let Some(pool) = job.parts().first().map(|part| part.pool) else { return Ok(()) };
         self.sites.delayed(self.market.pools().pool(pool).site, (since - expected).0);
+        Ok(())
+    }
+
+    /// A job has just been given its nodes.
+    fn chose(&mut self, number: u64, choice: &Choice) -> Result<(), ApplyError> {
+        self.running(number)?;
+        self.job(number)?.choice = Some(choice.clone());
+        Ok(())
+    }
+
+    /// A job is to leave its nodes.
+    fn notice_given(&mut self, number: u64, ends: Time, why: &str) -> Result<(), ApplyError> {
+        let given = self.now();
+        let run = self.jobs.run(number)?;
+        if run.notice.is_some() {
+            return Err(ApplyError::Other("given notice twice"));
+        }
+        run.notice = Some(RunNotice { given, ends, why: why.to_owned() });
+        self.tasks.notify(&self.name, self.jobs.job(number)?, ends);
+        self.note(number, Happening::NoticeGiven(ends, why.to_owned()))
+    }
+
+    pub(super) fn barrier(&mut self, number: u64) -> Result<&mut StartBarrier, ApplyError> {
+        match &mut self.jobs.run(number)?.beginning {
+            Beginning::Together(barrier) => Ok(barrier),
+            Beginning::Apart(_) => Err(ApplyError::Job(number)),
+        }
+    }
+
+    fn gathered(&mut self, number: u64, at: Time) -> Result<(), ApplyError> {
+        self.barrier(number)?.at = Some(at);
+        self.tasks.go(&self.name, self.jobs.job(number)?, at)?;
+        self.mind_wait(number);
+        self.note(number, Happening::Began)
+    }
+
+    /// The job's parts did not come together: by so much its start was late, at least.
+    fn learn_timeout(&mut self, number: u64, pool: PoolId) -> Result<(), ApplyError> {
+        let now = self.now();
+        let started = self.jobs.run(number)?.started;
+        let site = self.site_of(pool);
+        self.sites.delayed(site, (now - started).0);
         Ok(())
     }
 }

@@ -1,90 +1,10 @@
 //! How far a peer is believed: offers that it kept and did not keep, and what may be at it at once.
 
-use tradewind_io::submission::{Counted, TimeLimit};
-use tradewind_model::{Money, Span, Time, Times};
+use tradewind_model::Time;
 
-use super::Receipts;
-
-/// Clocks and messages of two markets may be so far apart, and a peer has so long for what should
-/// be done by now.
-pub const PATIENCE: Span = Span(300);
-
-/// What may be at one peer at once, and whom nothing is passed to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PeerLimits {
-    /// Jobs that are there, or on their way.
-    pub max_jobs: usize,
-    /// Of these, jobs of which it is not known whether they have arrived.
-    pub max_doubt: usize,
-    /// What these jobs may cost together.
-    pub max_held: Money,
-    /// A peer whose standing is below this gets nothing: thousandths.
-    pub min_standing: u32,
-    /// Whether it must sign the starts and ends of jobs.
-    pub receipts: Receipts,
-}
-
-impl Default for PeerLimits {
-    fn default() -> PeerLimits {
-        PeerLimits {
-            max_jobs: 1_000,
-            max_doubt: 64,
-            max_held: Money(1_000_000_000_000),
-            min_standing: 500,
-            receipts: Receipts::Unasked,
-        }
-    }
-}
-
-/// What a peer did that it had not agreed to. Its job is not paid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BrokenOffer {
-    /// It says that the job ended, and not when it began.
-    NoStart,
-    /// It says that the job began before it had it.
-    TooEarly,
-    /// It says that the job reached its time limit, sooner than it could.
-    TooShort,
-    /// It asks for more than its price for the time that it had the job.
-    Overcharged,
-    /// It knows no output of the job.
-    NoOutput,
-    /// It says that the job ended, and has not signed that.
-    NoReceipt,
-    /// It did not start the job.
-    NotStarted,
-    /// It did not end the job at its limit.
-    NotEnded,
-    /// It does not know the job that it had.
-    Forgotten,
-    /// It lost the job.
-    Lost,
-    /// It answered a check job wrongly, or not at all.
-    WrongAnswer,
-}
+use crate::live::state::jobs::BrokenOffer;
 
 impl BrokenOffer {
-    /// What is said of the peer, after its name.
-    pub fn words(self) -> &'static str {
-        match self {
-            BrokenOffer::NoStart => "says that the job ended, and not when it began",
-            BrokenOffer::TooEarly => "says that the job began before it had it",
-            BrokenOffer::TooShort => {
-                "says that the job reached its time limit, sooner than it could"
-            }
-            BrokenOffer::Overcharged => {
-                "asks for more than its price for the time that it had the job"
-            }
-            BrokenOffer::NoOutput => "says that the job ended, and knows no output of it",
-            BrokenOffer::NoReceipt => "says that the job ended, and has not signed it with its key",
-            BrokenOffer::NotStarted => "did not start the job as it had offered",
-            BrokenOffer::NotEnded => "did not end the job at its limit",
-            BrokenOffer::Forgotten => "does not know the job any more",
-            BrokenOffer::Lost => "lost the job",
-            BrokenOffer::WrongAnswer => "did not answer the check job as it should",
-        }
-    }
-
     /// What it takes from the standing, thousandths.
     fn weight(self) -> u32 {
         match self {
@@ -144,12 +64,12 @@ impl Standing {
 
     /// How many places of jobs are taken up by offers that were not kept: one for each
     /// [`LEAST`] that is missing of the standing.
-    pub(super) fn places(&self, now: Time) -> usize {
+    pub(in crate::live) fn places(&self, now: Time) -> usize {
         usize::try_from(self.missing(now).div_ceil(LEAST)).unwrap_or(usize::MAX)
     }
 
     /// One offer more.
-    pub(super) fn judge(&mut self, now: Time, verdict: PeerVerdict) {
+    pub(in crate::live::state) fn judge(&mut self, now: Time, verdict: PeerVerdict) {
         let missing = self.missing(now);
         self.at = now;
         match verdict {
@@ -165,24 +85,10 @@ impl Standing {
     }
 }
 
-/// Limits that count work may be longer on slow nodes: by so much at most.
-const SLOWEST: i64 = 4;
-
-/// How long a job with this limit runs at most at a peer, seconds of wall-clock time.
-pub(super) fn longest(limit: &TimeLimit) -> Span {
-    let slowly = |limit: Span| Span(limit.0.saturating_mul(SLOWEST));
-    match limit {
-        TimeLimit::One { limit, counted } => match counted {
-            Counted::Job(Times::Work) | Counted::Project(Times::Work) => slowly(*limit),
-            _ => *limit,
-        },
-        TimeLimit::Reference(limit) => slowly(*limit),
-        TimeLimit::Classes(limits) => slowly(limits.values().copied().max().unwrap_or(Span::ZERO)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use tradewind_model::Span;
+
     use super::*;
 
     const DAY: Span = Span(HALF);

@@ -9,10 +9,11 @@ use tradewind_model::{
 };
 
 use super::choice::Choice;
-use super::gather::StartBarrier;
-use crate::live::ledger::money::Account;
-use crate::live::offers::{Booking, BreachReason, Promise};
-use crate::live::peers::{Away, BrokenOffer, RemoteOrigin, Settlement};
+use super::{
+    Away, Booking, BreachReason, BrokenOffer, Promise, RemoteOrigin, Settlement, StartBarrier,
+};
+use crate::live::state::ledger::budgets::{BudgetHolder, holders_of};
+use crate::live::state::ledger::money::Account;
 use crate::site::{Exit, Tag};
 
 /// A job, from its submission until it is dropped.
@@ -217,6 +218,23 @@ impl Job {
         }
     }
 
+    /// The project that pays for it, if one does.
+    pub fn paying_project(&self) -> Option<&str> {
+        match self.origin {
+            // Its market pays here.
+            Some(_) => None,
+            None => self.submission.project.as_deref(),
+        }
+    }
+
+    /// Whose budgets it counts for. What a peer's job consumes is its own market's.
+    pub(in crate::live) fn budget_holders(&self) -> Vec<BudgetHolder> {
+        match self.origin {
+            Some(_) => Vec::new(),
+            None => holders_of(&self.user, self.paying_project()),
+        }
+    }
+
     /// What its present parts cost if all last to their limits.
     pub fn max(&self) -> Money {
         self.parts().iter().map(|part| part.price.of(part.nodes, part.limit)).sum()
@@ -228,7 +246,7 @@ impl Job {
     }
 
     /// It asks for so many nodes from now on, of so many processors each.
-    pub(in crate::live) fn is_as_wide_as(&mut self, nodes: u32, processors: Option<u32>) {
+    pub(in crate::live::state) fn is_as_wide_as(&mut self, nodes: u32, processors: Option<u32>) {
         (self.nodes, self.processors) = (nodes, processors);
     }
 

@@ -5,11 +5,6 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Carbon, Consumption, Energy, Money, Span};
 
-use crate::live::ApplyError;
-use crate::live::money::Account;
-use crate::live::projects::month_of;
-use crate::live::state::State;
-
 /// Sums that are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Uses(pub BTreeMap<UsageKey, UsageSum>);
@@ -62,38 +57,4 @@ impl Used {
 impl Uses {
     /// As many months are kept.
     pub const MONTHS: i64 = 36;
-}
-
-impl State {
-    /// A part of a job has paid.
-    pub(in crate::live) fn count_used(
-        &mut self,
-        number: u64,
-        payee: &Account,
-        Used { nodes, time, consumed }: Used,
-        charged: Money,
-    ) -> Result<(), ApplyError> {
-        // Older releases kept none: a replay of theirs keeps none, either.
-        if self.ledger.rules.is_none() || (time <= Span(0) && charged <= Money::ZERO) {
-            return Ok(());
-        }
-        let month = month_of(self.now());
-        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
-        let site = match payee {
-            Account::Owner(site) => site.clone(),
-            other => other.to_string(),
-        };
-        let (project, user) = (job.paying_project().map(str::to_owned), job.user.clone());
-        let is_new_month =
-            self.ledger.used.0.last_key_value().is_none_or(|(it, _)| it.month < month);
-        let sum = self.ledger.used.0.entry(UsageKey { month, project, user, site }).or_default();
-        sum.parts += 1;
-        sum.node_seconds += i128::from(nodes) * i128::from(time.0);
-        sum.charged += charged;
-        sum.consumed += consumed;
-        if is_new_month {
-            self.ledger.used.0.retain(|it, _| it.month > month - Uses::MONTHS);
-        }
-        Ok(())
-    }
 }
