@@ -19,19 +19,19 @@ pub(super) enum OrderBy {
 /// Key and node.
 type Keyed = (u64, u32);
 
-/// The least key first.
-type Order = Vec<Keyed>;
+/// In rising order.
+type KeyedNodes = Vec<Keyed>;
 
 /// The nodes of a grid in three orders, from which those by cost and by length follow for every
 /// request. Each is made when it is first needed, in O(n log n) for n nodes.
 #[derive(Debug)]
 pub(super) struct NodeOrders {
     /// Price by performance, rounded down: cost where times are work.
-    by_rate: OnceLock<Order>,
+    by_rate: OnceLock<KeyedNodes>,
     /// The price: cost where times are of the clock.
-    by_price: OnceLock<Order>,
+    by_price: OnceLock<KeyedNodes>,
     /// How much slower than the fastest that there may be.
-    by_speed: OnceLock<Order>,
+    by_speed: OnceLock<KeyedNodes>,
     /// By node: what length and cost follow from.
     facts: Vec<NodeFacts>,
 }
@@ -59,8 +59,8 @@ impl NodeOrders {
         }
     }
 
-    fn sorted(&self, key: impl Fn(&NodeFacts) -> u64) -> Order {
-        let mut order: Order = self.facts.iter().map(key).zip(0..).collect();
+    fn sorted(&self, key: impl Fn(&NodeFacts) -> u64) -> KeyedNodes {
+        let mut order: KeyedNodes = self.facts.iter().map(key).zip(0..).collect();
         order.sort_unstable();
         order
     }
@@ -106,7 +106,7 @@ impl NodeOrders {
         by: OrderBy,
     ) -> impl Iterator<Item = (i64, NodeId)> + 'o {
         let (works, walls) = self.of(request.times, by);
-        let bounds = Bounds { work: request.work, by };
+        let bounds = TaskBounds { work: request.work, by };
         let is_mixed = request.times == TimeMode::Owner;
         let counted = move |node: u32, times| !is_mixed || self.facts[node as usize].times == times;
         let mut works = works.iter().filter(move |it| counted(it.1, Times::Work)).peekable();
@@ -127,7 +127,7 @@ impl NodeOrders {
     /// At most so many nodes have a bound of at most `limit`. O(log n).
     pub(super) fn count(&self, request: &Request, by: OrderBy, limit: i128) -> usize {
         let (works, walls) = self.of(request.times, by);
-        let bounds = Bounds { work: request.work, by };
+        let bounds = TaskBounds { work: request.work, by };
         let works = works.partition_point(|it| i128::from(bounds.of_work(it.0)) <= limit);
         works + walls.partition_point(|it| i128::from(bounds.of_wall(it.0)) <= limit)
     }
@@ -135,12 +135,12 @@ impl NodeOrders {
 
 /// The lower bounds that belong to keys; they rise with them.
 #[derive(Clone, Copy)]
-struct Bounds {
+struct TaskBounds {
     work: Span,
     by: OrderBy,
 }
 
-impl Bounds {
+impl TaskBounds {
     fn of_work(self, key: u64) -> i64 {
         let scaled = self.work.0.saturating_mul(1_000).unsigned_abs();
         match self.by {

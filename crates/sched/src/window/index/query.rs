@@ -216,8 +216,9 @@ impl<'a> Query<'a> {
         let nodes = self.count(by, limit);
         let list = self.index.base.list;
         let slots = list.partition_point(|slot| slot.start <= last_start);
-        let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
-        let by_nodes = share(nodes, self.index.grid.len()) <= share(slots, list.len());
+        // The smaller share of all.
+        let by_nodes =
+            nodes as u128 * list.len() as u128 <= slots as u128 * self.index.grid.len() as u128;
         if by_nodes && nodes <= self.many_nodes() {
             let all = self.candidates(by, |_, bound| i128::from(bound) > limit);
             Ok(self.among(all.nodes, keep, scratch))
@@ -228,7 +229,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The least sum. Once some window is known, nodes that take more than it leaves for one task
+    /// The minimum sum. Once some window is known, nodes that take more than it leaves for one task
     /// are out.
     fn least(&self, by: OrderBy, scratch: &mut Scratch) -> Answer {
         let Some(others) = self.least_of_others(by) else { return Ok(None) };
