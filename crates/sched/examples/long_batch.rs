@@ -5,42 +5,23 @@
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
+mod lists;
+
 use std::error::Error;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tradewind_model::{
-    Attributes, Criterion, Grid, Horizon, Job, Node, NodeId, Performance, Price, Request, Site,
-    SiteId, Slot, SlotList, Snapshot, Span, Time, Times, VoPolicy,
-};
+use tradewind_model::{Criterion, Horizon, Job, Request, Snapshot, Span, Time, VoPolicy};
 use tradewind_sched::policy::cyclic::{Cyclic, Offers, plan};
+
+use lists::{grid, slots, used};
 
 const END: i64 = 100_000;
 
 fn snapshot(nodes: u32, count: u32) -> Result<Snapshot, Box<dyn Error>> {
-    let mut random = Pcg64Mcg::seed_from_u64(7);
-    let node = |at: u32| Node {
-        name: format!("n{at}"),
-        site: SiteId(0),
-        host: None,
-        performance: Performance::from_thousandths(random.random_range(1_000..10_000u32))
-            .unwrap_or(Performance::REFERENCE),
-        price: Price(random.random_range(1_000_000..9_000_000i64)),
-        attributes: Attributes::new(),
-        times: Times::Work,
-    };
-    let all = (0..nodes).map(node).collect();
-    let grid = Grid::new(vec![Site { name: "site".to_owned() }], all)?;
+    let grid = grid(nodes)?;
     let mut random = Pcg64Mcg::seed_from_u64(11);
-    let mut slots = Vec::new();
-    for node in 0..nodes {
-        let mut at = random.random_range(0..2_000i64);
-        for _ in 0..count.div_ceil(nodes) {
-            let end = at + random.random_range(600..7_200i64);
-            slots.push(Slot { start: Time(at), end: Time(end), node: NodeId(node) });
-            at = end + random.random_range(60..3_600i64);
-        }
-    }
+    let slots = slots(&mut random, (nodes, count.div_ceil(nodes)), |_| 0)?;
     let criteria =
         [Criterion::Start, Criterion::Cost, Criterion::Finish, Criterion::Runtime].into_iter();
     let jobs = criteria.cycle().take(50).enumerate().map(|(at, criterion)| {
@@ -52,17 +33,11 @@ fn snapshot(nodes: u32, count: u32) -> Result<Snapshot, Box<dyn Error>> {
     let jobs = jobs.collect();
     Ok(Snapshot {
         grid,
-        slots: SlotList::new(slots)?,
+        slots,
         horizon: Horizon { start: Time(0), end: Time(END) },
         jobs,
         policy: VoPolicy::default(),
     })
-}
-
-/// Nanoseconds of processor time that this process has used.
-fn used() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or_default()
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -5,66 +5,35 @@
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
+mod lists;
+
 use std::error::Error;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tradewind_model::{
-    Attributes, Criterion, Grid, Money, Node, NodeId, Performance, Price, Request, Site, SiteId,
-    Slot, SlotList, Span, Time, Times, Window,
-};
+use tradewind_model::{Criterion, Grid, Money, Request, SlotList, Span, Time, Window};
 use tradewind_sched::window::{Scratch, Search, Searcher, SlotIndex};
 
-fn grid(nodes: u32) -> Result<Grid, Box<dyn Error>> {
-    let mut random = Pcg64Mcg::seed_from_u64(7);
-    let node = |at: u32| Node {
-        name: format!("n{at}"),
-        site: SiteId(0),
-        host: None,
-        performance: Performance::from_thousandths(random.random_range(1_000..10_000u32))
-            .unwrap_or(Performance::REFERENCE),
-        price: Price(random.random_range(1_000_000..9_000_000i64)),
-        attributes: Attributes::new(),
-        times: Times::Work,
-    };
-    Ok(Grid::new(vec![Site { name: "site".to_owned() }], (0..nodes).map(node).collect())?)
-}
-
-/// As many slots on each node, with gaps between them; `busy`: of 100 nodes, so many are free only
-/// later.
-fn slots(nodes: u32, count: u32, busy: u32) -> Result<SlotList, Box<dyn Error>> {
-    let mut random = Pcg64Mcg::seed_from_u64(11);
-    let mut all = Vec::new();
-    for node in 0..nodes {
-        let later = if random.random_range(0..100) < busy { 20_000 } else { 0 };
-        let mut at = random.random_range(0..2_000i64) + later;
-        for _ in 0..count.div_ceil(nodes) {
-            let end = at + random.random_range(600..7_200i64);
-            all.push(Slot { start: Time(at), end: Time(end), node: NodeId(node) });
-            at = end + random.random_range(60..3_600i64);
-        }
-    }
-    Ok(SlotList::new(all)?)
-}
-
-/// Nanoseconds of processor time that this process has used.
-fn used() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or_default()
-}
+use lists::{grid, slots, used};
 
 /// What the cheapest window costs, in hundredths, that each request may spend; `None`: no limit.
 const BUDGETS: [Option<i64>; 4] = [None, Some(200), Some(130), Some(99)];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let nodes = arguments.next().map_or(Ok(30_000), |it| it.parse())?;
-    let count = arguments.next().map_or(Ok(100_000), |it| it.parse())?;
+    let nodes: u32 = arguments.next().map_or(Ok(30_000), |it| it.parse())?;
+    let count: u32 = arguments.next().map_or(Ok(100_000), |it| it.parse())?;
     let tasks = arguments.next().map_or(Ok(5), |it| it.parse())?;
     let requests: i64 = arguments.next().map_or(Ok(50), |it| it.parse())?;
     let grid = grid(nodes)?;
     for busy in [0, 99] {
-        let slots = slots(nodes, count, busy)?;
+        let mut random = Pcg64Mcg::seed_from_u64(11);
+        // Of 100 nodes, so many are free only later.
+        let later = |random: &mut Pcg64Mcg| match random.random_range(0..100) < busy {
+            true => 20_000,
+            false => 0,
+        };
+        let slots = slots(&mut random, (nodes, count.div_ceil(nodes)), later)?;
         for budget in BUDGETS {
             one_case((&grid, &slots), (tasks, requests), budget, busy);
         }

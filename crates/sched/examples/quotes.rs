@@ -5,58 +5,25 @@
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
+mod lists;
+
 use std::error::Error;
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
-use tradewind_model::{
-    Attributes, Grid, Node, NodeId, Performance, Price, Request, Site, SiteId, Slot, SlotList,
-    Span, Time, Times, Window,
-};
+use tradewind_model::{Request, Span, Window};
 use tradewind_sched::quote::{CRITERIA, front, quotes};
 
-fn grid(nodes: u32) -> Result<Grid, Box<dyn Error>> {
-    let mut random = Pcg64Mcg::seed_from_u64(7);
-    let node = |at: u32| Node {
-        name: format!("n{at}"),
-        site: SiteId(0),
-        host: None,
-        performance: Performance::from_thousandths(random.random_range(1_000..10_000u32))
-            .unwrap_or(Performance::REFERENCE),
-        price: Price(random.random_range(1_000_000..9_000_000i64)),
-        attributes: Attributes::new(),
-        times: Times::Work,
-    };
-    Ok(Grid::new(vec![Site { name: "site".to_owned() }], (0..nodes).map(node).collect())?)
-}
-
-/// As many slots on each node, with gaps between them.
-fn slots(nodes: u32, count: u32) -> Result<SlotList, Box<dyn Error>> {
-    let mut random = Pcg64Mcg::seed_from_u64(11);
-    let mut all = Vec::new();
-    for node in 0..nodes {
-        let mut at = random.random_range(0..2_000i64);
-        for _ in 0..count / nodes {
-            let end = at + random.random_range(600..7_200i64);
-            all.push(Slot { start: Time(at), end: Time(end), node: NodeId(node) });
-            at = end + random.random_range(60..3_600i64);
-        }
-    }
-    Ok(SlotList::new(all)?)
-}
-
-/// Nanoseconds of processor time that this process has used.
-fn used() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or_default()
-}
+use lists::{grid, slots, used};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let nodes = arguments.next().map_or(Ok(30_000), |it| it.parse())?;
-    let count = arguments.next().map_or(Ok(100_000), |it| it.parse())?;
+    let nodes: u32 = arguments.next().map_or(Ok(30_000), |it| it.parse())?;
+    let count: u32 = arguments.next().map_or(Ok(100_000), |it| it.parse())?;
     let rounds: i64 = arguments.next().map_or(Ok(10), |it| it.parse())?;
-    let (grid, slots) = (grid(nodes)?, slots(nodes, count)?);
+    let mut random = Pcg64Mcg::seed_from_u64(11);
+    let grid = grid(nodes)?;
+    let slots = slots(&mut random, (nodes, count / nodes), |_| 0)?;
     let mut sum = 0u64;
     let mut add = |window: &Window| {
         let (cost, finish) = (window.cost().0.unsigned_abs(), window.finish().0.unsigned_abs());

@@ -43,7 +43,7 @@ impl Tuning {
 }
 
 /// A grid and what is free on it, prepared for many searches. It follows its list by
-/// [`SlotIndex::take`] and [`SlotIndex::replace`]; a copy shares all but these changes.
+/// [`SlotIndex::take`]; a copy shares all but these changes.
 #[derive(Debug, Clone)]
 pub struct SlotIndex<'g> {
     grid: &'g Grid,
@@ -171,11 +171,6 @@ impl<'g> SlotIndex<'g> {
             }
             Criterion::ProcessorTime | Criterion::Sum(_) => None,
         }
-    }
-
-    /// The slots of a node are others now, in order of start.
-    pub fn replace(&mut self, node: NodeId, slots: Vec<Slot>) {
-        self.changed.insert(node, slots);
     }
 
     /// The index of what these windows leave.
