@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, Criterion, Money, Performance, Preemptible, Price, Ratio, Request, Shapes, SiteId,
-    Span, Spread, TaskGroup, Time, TimeMode,
+    Attributes, Criterion, LicenceShares, Money, Performance, Preemptible, Price, Ratio, Request,
+    Shapes, SiteId, Span, Spread, TaskGroup, Time, TimeMode,
 };
 
 /// What a job asks for.
@@ -64,6 +64,7 @@ impl Demand {
             times: terms.times,
             spread: terms.spread,
             shapes: self.expected_shapes(),
+            licences: terms.licences.clone(),
             ..Request::new(self.processors, self.estimate)
         };
         match &terms.groups {
@@ -170,6 +171,8 @@ pub struct Terms {
     pub groups: Option<Arc<[TaskGroup]>>,
     /// Whether its nodes may be taken away, and what it keeps then.
     pub preemptible: Option<Preemptible>,
+    /// What the job takes along.
+    pub licences: LicenceShares,
 }
 
 impl Terms {
@@ -193,5 +196,6 @@ impl Terms {
         shapes: None,
         groups: None,
         preemptible: None,
+        licences: None,
     };
 }

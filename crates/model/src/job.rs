@@ -1,7 +1,8 @@
 //! What a user asks for.
 
 use crate::{
-    Attribute, Attributes, Money, Node, Performance, Price, Shapes, Span, TaskNeeds, Time, TimeMode,
+    Attribute, Attributes, LicenceShares, Money, Node, Performance, Price, Shapes, Span, TaskNeeds,
+    Time, TimeMode,
 };
 
 /// What makes one window better than another; all are minimised. Equals are ordered by earlier
@@ -95,6 +96,8 @@ pub struct Request {
     /// What each task takes of its node, if tasks may share nodes; without it, each task has a
     /// whole node. Only where all tasks are equal.
     pub needs: Option<Box<TaskNeeds>>,
+    /// What the job takes along.
+    pub licences: LicenceShares,
 }
 
 impl Request {
@@ -118,6 +121,7 @@ impl Request {
             others: Vec::new(),
             shapes: None,
             needs: None,
+            licences: None,
         }
     }
 

@@ -11,6 +11,7 @@ mod downey;
 mod grid;
 mod guard;
 mod job;
+mod licence;
 mod load_price;
 mod market;
 mod money;
@@ -43,6 +44,9 @@ pub use downey::SpeedUp;
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use guard::{Guard, OwnersFirst};
 pub use job::{Criterion, Job, Request, Spread, TaskGroup};
+pub use licence::{
+    Licence, LicenceId, LicenceShare, LicenceShares, licences_cost, licences_per_second,
+};
 pub use load_price::{LoadPrice, LoadPriceError};
 pub use market::{
     Cause, Command, Event, JobId, JobState, Ledger, Market, MarketError, MarketState, Outage,
