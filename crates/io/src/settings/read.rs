@@ -9,7 +9,7 @@ use super::SiteKind;
 use super::schedule::{LoadRange, Rule, Schedule};
 use super::{
     Credits, Estimates, Hours, Listen, Market, Notify, Project, Settings, Tls, UserLimits,
-    Volunteer, hours, journal, peers, sign_in, sites, store,
+    Volunteer, hours, journal, licences, peers, sign_in, sites, store,
 };
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
@@ -53,8 +53,11 @@ fn settings(fields: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> S
         sites: sites.offered,
         observed: sites.observed,
         projects: projects(fields, notes),
+        licences: Vec::new(),
         peers: peers::read(fields, notes),
     };
+    let licences = licences::read(&settings, fields, notes);
+    let settings = Settings { licences, ..settings };
     meetings(&settings, fields, notes);
     settings
 }
