@@ -20,7 +20,7 @@ pub(crate) const CAMPAIGN: [&str; 11] = [
     "trim",
     "outputs",
 ];
-pub(crate) const GRID: [&str; 3] = ["title", "site", "outage"];
+pub(crate) const GRID: [&str; 4] = ["title", "site", "outage", "licence"];
 pub(crate) const CONFIGURATION: [&str; 15] = [
     "time_zone",
     "store",

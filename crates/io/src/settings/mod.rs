@@ -3,7 +3,6 @@
 pub mod cluster;
 mod hours;
 mod journal;
-mod licences;
 pub mod machine;
 mod peers;
 mod read;

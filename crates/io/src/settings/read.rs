@@ -9,7 +9,7 @@ use super::SiteKind;
 use super::schedule::{LoadRange, Rule, Schedule};
 use super::{
     Credits, Estimates, Hours, Listen, Market, Notify, Project, Settings, Tls, UserLimits,
-    Volunteer, hours, journal, licences, peers, sign_in, sites, store,
+    Volunteer, hours, journal, peers, sign_in, sites, store,
 };
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
@@ -17,6 +17,7 @@ use crate::fields::{Fields, Notes, TEXT, hint_for};
 use crate::hidden::is_hidden;
 use crate::input::Input;
 use crate::kind;
+use crate::licences;
 use crate::scenario::NameLines;
 use crate::submission::TIMES;
 use crate::value::{self, ValueKind};
@@ -56,7 +57,9 @@ fn settings(fields: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> S
         licences: Vec::new(),
         peers: peers::read(fields, notes),
     };
-    let licences = licences::read(&settings, fields, notes);
+    let names: Vec<&str> = settings.sites.iter().map(|site| site.name.as_str()).collect();
+    let licences = licences::read((fields, &licences::KEYS), &names, notes, |_, _| ());
+    let licences = licences.into_iter().map(|(owned, ())| owned).collect();
     let settings = Settings { licences, ..settings };
     meetings(&settings, fields, notes);
     settings
