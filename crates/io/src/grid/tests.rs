@@ -523,3 +523,29 @@ fn memory_is_that_of_each_node() {
     let both = ", memory = '1M', attributes = { memory_kib = 1025 }";
     assert!(bad(both).contains("`memory` and the attribute `memory_kib` differ"), "{}", bad(both));
 }
+
+#[test]
+fn licences_are_drawn_for_as_many_jobs_as_the_grid_says() {
+    let licence = |jobs: &str| {
+        format!(
+            "{}[[licence]]\nname = \"abaqus\"\ncount = 4\nprice = 1\n{jobs}",
+            site("[[site.pool]]\nname = \"p\"\nnodes = 4\n")
+        )
+    };
+    let grid = toml(&licence("jobs = { share = 0.25, each = [1, 3] }")).unwrap();
+    let pools = grid.pools(7);
+    assert_eq!((pools.licences().len(), pools.licences()[0].count), (1, 4));
+    let counts: Vec<u32> = (0..4_000)
+        .filter_map(|job| grid.licences_of(7, job))
+        .map(|shares| shares[0].count)
+        .collect();
+    assert!((900..1_100).contains(&counts.len()), "{} of 4000 jobs", counts.len());
+    for count in 1..=3 {
+        let many = counts.iter().filter(|it| **it == count).count();
+        assert!((250..420).contains(&many), "{many} jobs take {count}");
+    }
+    assert!(counts.iter().all(|count| (1..=3).contains(count)));
+    assert_eq!(toml(&licence("")).unwrap().licences_of(7, 1), None);
+    let wrong = toml(&licence("jobs = { share = 2, each = [1, 5] }")).unwrap_err();
+    assert!(wrong.contains("licence[0].jobs.share") && wrong.contains("there are 4"), "{wrong}");
+}

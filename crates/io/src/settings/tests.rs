@@ -371,3 +371,28 @@ fn the_store_is_a_file_or_a_database_and_its_url_is_never_shown() {
         assert!(said.contains("postgresql://USER@HOST") && !said.contains("secret"), "{said}");
     }
 }
+
+#[test]
+fn licences_have_numbers_and_owners() {
+    const SITES: &str = "[[site]]\nname = 'a'\nkind = 'local'\n[[site.pool]]\nname = 'p'\n\
+        nodes = 2\n[[site]]\nname = 'b'\nkind = 'local'\n[[site.pool]]\nname = 'q'\nnodes = 2\n";
+    let settings = read(&format!(
+        "{SITES}[[licence]]\nname = 'abaqus'\ncount = 10\nprice = 0.5\nsite = 'b'\n\
+         [[licence]]\nname = 'matlab@server'\ncount = 1\n"
+    ));
+    let licences = settings.unwrap().0.licences;
+    let seen: Vec<_> =
+        licences.iter().map(|(it, site)| (it.name.as_str(), it.count, it.price.0, *site)).collect();
+    assert_eq!(seen, [("abaqus", 10, 500_000, 1), ("matlab@server", 1, 0, 0)]);
+    for (entry, expected) in [
+        ("name = 'x'", "licence[0]: `count` is missing"),
+        ("name = 'x'\ncount = 0", "licence[0].count"),
+        ("name = 'x y'\ncount = 1", "licence[0].name: `x y` is no name of a licence"),
+        ("name = 'x'\ncount = 1\nprice = 2", "licence[0].price: a price, and no `site`"),
+        ("name = 'x'\ncount = 1\nsite = 'c'", "licence[0].site: there is no site `c`"),
+        ("name = 'x'\ncount = 1\n[[licence]]\nname = 'x'\ncount = 2", "licence[1].name"),
+    ] {
+        let wrong = read(&format!("{SITES}[[licence]]\n{entry}")).unwrap_err().to_string();
+        assert!(wrong.contains(expected), "{entry}: {wrong}");
+    }
+}

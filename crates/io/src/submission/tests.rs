@@ -79,8 +79,18 @@ fn conditions() -> impl Strategy<Value = Conditions> {
         named.clone().prop_map(PeerChoice::Only),
         named.prop_map(PeerChoice::Not)
     ]);
-    (numbers, times, criterion, attributes, names(), names(), (spread, peers)).prop_map(
-        |(numbers, (start, end), criterion, attributes, sites, pools, (spread, peers))| {
+    let licences = proptest::collection::btree_map("[a-z]{1,4}(@[a-z]{1,3})?", 1u32..9, 1..3);
+    let licences = proptest::option::of(licences);
+    (numbers, times, criterion, attributes, names(), names(), (spread, peers, licences)).prop_map(
+        |(
+            numbers,
+            (start, end),
+            criterion,
+            attributes,
+            sites,
+            pools,
+            (spread, peers, licences),
+        )| {
             Conditions {
                 min_performance: numbers.0.and_then(Performance::from_thousandths),
                 max_price: numbers.1.map(Price),
@@ -97,6 +107,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
                 peers,
                 shapes: None,
                 groups: None,
+                licences,
             }
         },
     )

@@ -5,7 +5,7 @@
 use tradewind_model::Time;
 
 use super::words::moment;
-use super::{amounts, at_peer, price_limit};
+use super::{amounts, at_peer, price_limit, words};
 use crate::documents::{Credits, Expectation, Explanation, Job};
 
 /// A part of a sentence.
@@ -144,6 +144,12 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
             }
             came_back(said, job);
         }
+        words::LICENCES => {
+            said.say("Waits in the queue since ");
+            said.at(since(job, &["queued", "came_back", "set_back"]));
+            said.say(&format!(": {message}."));
+            came_back(said, job);
+        }
         "SiteQueue" => {
             said.say("Waits at its site since ");
             said.at(since(job, &["in_line", "planned", "submitted"]));
@@ -216,6 +222,7 @@ fn help(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
         "Priority" | "Resources" | "OwnersFirst" => {
             "a quote, which shows what a reserved start, other sites or fewer nodes would change"
         }
+        words::LICENCES => "the end of a job that has some of them, or fewer of them",
         price_limit::REASON => "a higher budget or price cap, or the lower prices of other hours",
         "JobArrayTaskLimit" => "another job of its array has to end",
         _ => return,

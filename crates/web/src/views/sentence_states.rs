@@ -6,7 +6,7 @@ use tradewind_daemon::live::state::jobs::BrokenOffer;
 use tradewind_model::Money;
 
 use super::sentence::tests::said;
-use super::words::held;
+use super::words::{LICENCES, held};
 
 /// A job that waits, with this reason.
 fn waits(reason: &str, message: &str) -> Value {
@@ -38,6 +38,7 @@ fn waiting() -> Vec<(&'static str, Value)> {
     vec![
         ("in the market's queue", waits("Resources", head)),
         ("there again, after a preemption", preempted),
+        ("for licences", waits(LICENCES, "it needs 4 of the licence `abaqus`, and 1 is free")),
         ("in its site's queue", waits("SiteQueue", "it waits for its turn in the queue of alpha")),
         ("for its window", booked),
         ("held by its user", holds(&JobHold::User)),

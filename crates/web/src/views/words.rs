@@ -232,13 +232,16 @@ fn waiting(state: &State, job: &Job) -> (&'static str, String) {
         return (price_limit::REASON, what);
     }
     if let Some(what) = lacks_licences(state, job) {
-        return ("Licenses", what);
+        return (LICENCES, what);
     }
     match job.id().is_some() && job.id() == state.market.head() {
         true => first_in_queue(state, job),
         false => ("Priority", "other jobs are ahead of it in the queue".to_owned()),
     }
 }
+
+/// The word for a job that waits for licences, as Slurm has it.
+pub(super) const LICENCES: &str = "Licenses";
 
 /// The first licence of which fewer are free now than the job needs.
 fn lacks_licences(state: &State, job: &Job) -> Option<String> {
@@ -249,7 +252,8 @@ fn lacks_licences(state: &State, job: &Job) -> Option<String> {
         &market.pools().licences()[short.licence.index()].name,
         market.free_licences(short.licence),
     );
-    Some(format!("it needs {} of the licence `{name}`, and {free} are free", short.count))
+    let are = if free == 1 { "is" } else { "are" };
+    Some(format!("it needs {} of the licence `{name}`, and {free} {are} free", short.count))
 }
 
 /// The word and the sentence for the first job of the queue. Where it can run, the owners' jobs may

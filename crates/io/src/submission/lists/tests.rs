@@ -141,3 +141,22 @@ proptest! {
         let _ = (export(&text, &BTreeMap::new()), mail(&text, None));
     }
 }
+
+#[test]
+fn licences_are_named_once_with_numbers() {
+    let all: BTreeMap<String, u32> =
+        [("abaqus".to_owned(), 4), ("matlab@flexlm".to_owned(), 1)].into();
+    for text in ["abaqus:4,matlab@flexlm", "matlab@flexlm:1;abaqus:4"] {
+        assert_eq!(licences(text), Ok(all.clone()), "{text}");
+    }
+    for (text, hint) in [
+        ("abaqus:0", "abaqus:4,matlab"),
+        ("abaqus:16777217", "abaqus:4,matlab"),
+        ("aba qus", "abaqus:4,matlab"),
+        ("", "abaqus:4,matlab"),
+        ("abaqus:1,abaqus:2", "name each once"),
+        ("abaqus|matlab", "separate them by `,`"),
+    ] {
+        assert!(licences(text).unwrap_err().hint.contains(hint), "{text}");
+    }
+}

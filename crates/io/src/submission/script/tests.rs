@@ -261,6 +261,7 @@ const SAMPLES: [(&str, &str); 51] = [
     ("input", "x"),
     ("job-name", "x"),
     ("kill-on-invalid-dep", "yes"),
+    ("licenses", "abaqus:4"),
     ("mail-type", "END"),
     ("mail-user", "x"),
     ("max-price", "1"),
