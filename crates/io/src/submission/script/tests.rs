@@ -237,7 +237,7 @@ fn the_environment_is_read_as_sbatch_reads_it() {
 }
 
 /// A good value of each option that is honoured, and something that shows beside `--time=1`.
-const SAMPLES: [(&str, &str); 51] = [
+const SAMPLES: [(&str, &str); 52] = [
     ("account", "x"),
     ("array", "1-2"),
     ("begin", "16:00"),
