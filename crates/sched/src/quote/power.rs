@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Criterion, Energy, Grid, Money, Node, Price, Rates, Reason, Request, Series, SlotList, Span,
-    Task, Time, Window, thousandths,
+    Task, Time, Window, licences_cost, thousandths,
 };
 
 use crate::window::{Found, Proof, Scratch, Search, Searcher};
@@ -84,10 +84,14 @@ fn best(
         slots.retain(|slot| grid.node(slot.node).price <= cap);
     }
     let free = Request { budget: None, max_price: None, ..request.clone() };
+    // The licences are free on this grid: they emit nothing.
     let found = Searcher::new(&emissions, &free, search).find(&slots, Time::MIN, scratch)?;
     let start = found.window.start();
     let task = |it: &Task| Task { cost: grid.cost(it.node, start, it.length), ..*it };
-    Window::new(start, found.window.tasks().iter().map(task).collect()).ok()
+    let window = Window::new(start, found.window.tasks().iter().map(task).collect()).ok()?;
+    let Some(licences) = &request.licences else { return Some(window) };
+    let cost = licences_cost(grid.licences(), licences, window.runtime());
+    Some(window.taking(Arc::clone(licences), cost))
 }
 
 /// The grid with emissions instead of prices.
