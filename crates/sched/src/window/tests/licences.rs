@@ -234,7 +234,7 @@ proptest! {
     }
 }
 
-/// Licences are dearer than nodes: a quick and expensive node costs less in the end.
+/// With licences at some price a quick and expensive node costs less in the end.
 #[test]
 fn licences_make_a_quick_node_the_cheaper_one() {
     let licence =
