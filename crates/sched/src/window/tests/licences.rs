@@ -91,6 +91,23 @@ proptest! {
         finds_the_best(world, &drawn, &criterion)?;
     }
 
+    /// Nodes of many lengths, a budget that is about what windows cost, and expensive licences.
+    #[test]
+    fn where_the_budget_binds(
+        world in any_world(),
+        drawn in drawn(),
+        criterion in any_criterion(),
+        (tasks, work, budget, price) in (1_u32..3, 6_i64..25, 20_i64..150, 1_i64..4),
+    ) {
+        let plain = Request::new(tasks, Span(work));
+        let request = Request { budget: Some(Money(budget)), ..plain };
+        let mut drawn = drawn;
+        drawn.busy.clear();
+        drawn.all[0].price = Price(price);
+        drawn.shares = Some(Arc::from([share(0, 1)]));
+        finds_the_best(World { request, ..world }, &drawn, &criterion)?;
+    }
+
     #[test]
     fn where_prices_change_too(
         world in priced_world(), drawn in drawn(), criterion in any_criterion(),
@@ -251,6 +268,28 @@ fn licences_make_a_quick_node_the_cheaper_one() {
     assert_eq!((nodes(&of(0)), of(0).cost()), (0, Money(40)));
     assert_eq!((nodes(&of(1)), of(1).cost()), (0, Money(40 + 80)));
     assert_eq!((nodes(&of(2)), of(2).cost()), (1, Money(100 + 80)));
+}
+
+/// The earliest window is too expensive with its licences, a later one that is as long is not, though
+/// it would be if it were longer.
+#[test]
+fn a_later_window_of_the_same_length_is_found() {
+    let licence = tradewind_model::Licence { name: "abaqus".into(), count: 1, price: Price(2) };
+    // Tasks of 20 s for 40 and for 20, of 30 s for 90, and of 10 s for 90.
+    let nodes = grid(&[(3_000, 2), (3_000, 1), (2_000, 3), (6_000, 9)]);
+    let grid = nodes.with_licences(vec![licence]);
+    let free = tradewind_model::FreeLicences::new(grid.licences(), Time(0));
+    let slots = slots(&[(0, 0, 50), (1, 10, 50), (2, 0, 50), (3, 0, 50)]).with_licences(free);
+    let request = Request {
+        budget: Some(Money(70)),
+        licences: Some(Arc::from([share(0, 1)])),
+        ..Request::new(1, Span(60))
+    };
+    let found = find(&grid, &slots, &request, &best(&Criterion::Start)).unwrap().window;
+    assert_eq!(
+        (found.start(), found.tasks()[0].node, found.cost()),
+        (Time(10), NodeId(1), Money(60))
+    );
 }
 
 /// A list that says nothing of licences has none.
