@@ -115,6 +115,14 @@ impl Grid {
         self.licences.as_deref().unwrap_or_default()
     }
 
+    /// What the shares cost in a second together, in micro-credits. Licences that are not there cost
+    /// nothing, and no window has them.
+    pub fn licences_per_second(&self, shares: &[LicenceShare]) -> i128 {
+        let known = shares.iter().filter(|share| share.licence.index() < self.licences().len());
+        let known: Vec<LicenceShare> = known.copied().collect();
+        crate::licences_per_second(self.licences(), &known)
+    }
+
     /// What all licences cost over the whole horizon together, in micro-credits.
     pub(crate) fn dearest_licences(&self, horizon: Horizon) -> i128 {
         let of = |it: &Licence| i128::from(it.price.0).saturating_mul(i128::from(it.count));

@@ -199,5 +199,17 @@ mod tests {
         let found = least_carbon(&grid, &slots, &request, 1_000).unwrap();
         assert_eq!((found.window.start(), found.window.tasks()[0].node), (Time(20), NodeId(0)));
         assert_eq!(found.window.cost(), Money(10_000_000));
+        // With a licence, which others have until 30, it is too late for that.
+        let licence = tradewind_model::Licence { name: "l".into(), count: 1, price: Price(7) };
+        let grid = grid.with_licences(vec![licence]);
+        let mut free = tradewind_model::FreeLicences::new(grid.licences(), Time(0));
+        let share = crate::testing::share(0, 1);
+        free.take(share, Time(0), Time(30));
+        let slots = slots.with_licences(free);
+        let request = Request { licences: Some(Arc::from([share])), ..request };
+        let found = least_carbon(&grid, &slots, &request, 1_000).unwrap();
+        assert_eq!((found.window.start(), found.proof), (Time(30), Proof::Exact));
+        assert_eq!(found.window.cost(), Money(10_000_070));
+        assert_eq!(found.window.check(&request, &grid), Ok(()));
     }
 }

@@ -55,12 +55,8 @@ impl LicenceTerms {
     ) -> Option<Box<LicenceTerms>> {
         let shares = Arc::clone(request.licences.as_ref().filter(|shares| !shares.is_empty())?);
         let known = |share: &LicenceShare| grid.licences().get(share.licence.index());
-        let price = |share: &LicenceShare| {
-            let price = known(share).map_or(0, |licence| i128::from(licence.price.0));
-            price * i128::from(share.count)
-        };
         let name = |licence: &Licence| licence.name.clone();
-        let per_second = shares.iter().map(price).sum();
+        let per_second = grid.licences_per_second(&shares);
         let criterion = search.algorithm.criterion().clone();
         Some(Box::new(LicenceTerms {
             names: shares.iter().map(|it| known(it).map(name).unwrap_or_default()).collect(),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use tradewind_model::{
     Criterion, Gap, Horizon, JobPlan, Limit, Limits, Money, NodeId, Objective, Outcome, Plan,
-    Request, SlotList, Snapshot, Span, VoPolicy, licences_per_second,
+    Request, SlotList, Snapshot, Span, VoPolicy,
 };
 
 use super::alternatives::{self, JobAlternatives};
@@ -263,7 +263,7 @@ fn mean_demand(snapshot: &Snapshot, request: &Request) -> (i128, i128) {
     let (time, cost) = mean_of_tasks(snapshot, request);
     let Some(licences) = &request.licences else { return (time, cost) };
     let longest = request.groups().map(|group| mean_length(snapshot, &group)).max();
-    let per_second = licences_per_second(snapshot.grid.licences(), licences);
+    let per_second = snapshot.grid.licences_per_second(licences);
     (time, cost + per_second * longest.unwrap_or_default())
 }
 
