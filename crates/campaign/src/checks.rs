@@ -61,6 +61,7 @@ pub fn plan(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
     check_shapes(plan, sources)?;
     check_limits(plan, sources)?;
     check_numbers(plan, sources)?;
+    check_licences(plan, sources)?;
     check_prices(plan, sources)
 }
 
@@ -122,6 +123,21 @@ fn check_shapes(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failur
 fn check_numbers(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
     for pools in sources.iter().filter_map(WorkloadFiles::listed_pools) {
         plan.policies().try_for_each(|policy| policy.check_numbers(&pools))?;
+    }
+    Ok(())
+}
+
+/// Only policies that plan licences may decide where jobs take some along.
+fn check_licences(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    for pools in sources.iter().filter_map(WorkloadFiles::listed_pools) {
+        plan.policies().try_for_each(|policy| policy.check_licences(&pools))?;
+        let own = plan.deciders.iter().find(|it| it.ours().is_none());
+        if let (Some(decider), [licence, ..]) = (own, pools.licences()) {
+            let (text, name) = (decider.text(), &licence.name);
+            let message = format!("policy `{text}` plans no licences, and there is `{name}`");
+            let hint = "use a policy of ours, or a grid without licences";
+            return Err(Failure::usage(message).hint(hint));
+        }
     }
     Ok(())
 }

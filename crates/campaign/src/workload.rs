@@ -9,9 +9,11 @@ use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
 use tradewind_io::{digest, grid, swf};
-use tradewind_model::{Admission, Attribute, Performance, Pools, Standing, Terms, Time};
+use tradewind_model::{
+    Admission, Attribute, LicenceShares, Performance, Pools, Standing, Terms, Time,
+};
 use tradewind_sim::load;
-use tradewind_sim::workload::{self, LogJob, OwnersLoad, Workload};
+use tradewind_sim::workload::{self, Job, LogJob, OwnersLoad, Workload};
 
 use crate::failure::Failure;
 use crate::homes::Newcomer;
@@ -324,6 +326,9 @@ impl<'a> WorkloadFiles<'a> {
             let queue = |source: usize| queues.get(source).copied();
             preemptible::read(rule)?.apply(&mut workload.jobs, queue, seed);
         }
+        if let Some(grid) = machine.sites.grid().filter(|grid| grid.uses_licences()) {
+            take_along(&mut workload.jobs, |job| grid.licences_of(seed, job));
+        }
         let by = self.spec.dependencies;
         let linked = by.map(|by| links::link(&mut workload, &logs, by)).transpose()?;
         workload.owners = machine.sites.owners(&workload.pools);
@@ -573,5 +578,15 @@ pub fn dated(job: &swf::Record, users: i64) -> LogJob {
         requested: job.requested_time.filter(|span| span.0 > 0),
         user: job.user.saturating_add(users),
         terms: None,
+    }
+}
+
+/// Jobs take licences along; what each takes depends on its place in the log.
+fn take_along(jobs: &mut [Job], of: impl Fn(u64) -> LicenceShares) {
+    for job in jobs {
+        let Some(licences) = of(job.source as u64) else { continue };
+        let none = || Terms { user: job.user, ..Terms::NONE };
+        let terms = job.terms.as_deref().cloned().unwrap_or_else(none);
+        job.terms = Some(Arc::new(Terms { licences: Some(licences), ..terms }));
     }
 }

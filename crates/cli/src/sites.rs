@@ -110,6 +110,11 @@ pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
     let pools = Pools::new(names, pools).map_err(|wrong| Failure::usage(wrong.to_string()))?;
     let pools = pools
         .with_preemption(sites.iter().map(|site| site.preemption.unwrap_or_default()).collect());
+    let owned = |(licence, site): &(model::Licence, usize)| {
+        (licence.clone(), SiteId(u32::try_from(*site).unwrap_or(0)))
+    };
+    let pools = pools.with_licences(settings.licences.iter().map(owned).collect());
+    let pools = pools.map_err(|wrong| Failure::usage(wrong.to_string()))?;
     Ok(match electricity(settings) {
         Some(power) => pools.with_power(power),
         None => pools,

@@ -20,8 +20,8 @@ pub(crate) const CAMPAIGN: [&str; 11] = [
     "trim",
     "outputs",
 ];
-pub(crate) const GRID: [&str; 3] = ["title", "site", "outage"];
-pub(crate) const CONFIGURATION: [&str; 14] = [
+pub(crate) const GRID: [&str; 4] = ["title", "site", "outage", "licence"];
+pub(crate) const CONFIGURATION: [&str; 15] = [
     "time_zone",
     "store",
     "standby",
@@ -36,6 +36,7 @@ pub(crate) const CONFIGURATION: [&str; 14] = [
     "site",
     "project",
     "peers",
+    "licence",
 ];
 pub(crate) const SIDE: [&str; 4] = ["model", "job", "user", "node"];
 

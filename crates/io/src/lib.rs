@@ -32,6 +32,7 @@ mod halves;
 pub mod hidden;
 pub mod jobs_table;
 mod kind;
+mod licences;
 pub mod log_table;
 mod memory;
 pub mod outages;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::load_price::LoadPrices;
 use crate::{
-    Attribute, Attributes, Demand, Longest, Performance, Power, Preemption, Price, Rates, Ratio,
-    Site, SiteId, Span, TimeMode, Times,
+    Attribute, Attributes, Demand, Licence, LicenceId, Longest, Performance, Power, Preemption,
+    Price, Rates, Ratio, Site, SiteId, Span, TimeMode, Times,
 };
 
 /// A pool's place in its [`Pools`], from 0.
@@ -140,6 +140,8 @@ pub struct Pools {
     ask_factors: Option<Arc<[Ratio]>>,
     /// By pool.
     pub(crate) load_prices: Option<LoadPrices>,
+    /// With their owners.
+    licences: Option<Arc<(Vec<Licence>, Vec<SiteId>)>>,
 }
 
 /// Why sites and pools do not make a grid.
@@ -160,6 +162,9 @@ pub enum PoolsError {
     /// A price below zero.
     #[error("the pool `{0}` has a negative price")]
     NegativePrice(String),
+    /// No licences of a name, or more than can be counted.
+    #[error("there are none of the licence `{0}`, or more than can be counted")]
+    Licences(String),
     /// More nodes than can be counted.
     #[error("more than {} nodes", Pools::MAX_NODES)]
     TooMany,
@@ -219,8 +224,19 @@ impl Pools {
     /// Pools with nothing else to be known.
     fn plain(sites: Vec<Site>, pools: Vec<Pool>, nodes: u32) -> Pools {
         let (power, rates, memory, preemption) = (None, None, None, None);
-        let (ask_factors, load_prices) = (None, None);
-        Pools { sites, pools, nodes, power, rates, memory, preemption, ask_factors, load_prices }
+        let (ask_factors, load_prices, licences) = (None, None, None);
+        Pools {
+            sites,
+            pools,
+            nodes,
+            power,
+            rates,
+            memory,
+            preemption,
+            ask_factors,
+            load_prices,
+            licences,
+        }
     }
 
     /// The same pools, whose asks in an auction are multiplied by these factors; by pool. Pools
@@ -235,6 +251,46 @@ impl Pools {
     pub fn ask_factor(&self, id: PoolId) -> Ratio {
         let factors = self.ask_factors.as_ref();
         factors.and_then(|all| all.get(id.index()).copied()).unwrap_or(Ratio::ONE)
+    }
+
+    /// The same pools, beside which there are these licences, each with the site that earns what jobs
+    /// pay for it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with them.
+    pub fn with_licences(mut self, licences: Vec<(Licence, SiteId)>) -> Result<Pools, PoolsError> {
+        duplicate(licences.iter().map(|(licence, _)| &licence.name))?;
+        for (licence, owner) in &licences {
+            let name = || licence.name.clone();
+            if owner.0 as usize >= self.sites.len() {
+                return Err(PoolsError::UnknownSite(name()));
+            }
+            if licence.price.0 < 0 {
+                return Err(PoolsError::NegativePrice(name()));
+            }
+            if !(1..=Self::MAX_NODES).contains(&licence.count) {
+                return Err(PoolsError::Licences(name()));
+            }
+        }
+        self.licences = (!licences.is_empty()).then(|| Arc::new(licences.into_iter().unzip()));
+        Ok(self)
+    }
+
+    /// Licences, by id; most grids have none.
+    pub fn licences(&self) -> &[Licence] {
+        self.licences.as_ref().map_or(&[], |all| &all.0)
+    }
+
+    /// The licence of this name.
+    pub fn licence(&self, name: &str) -> Option<LicenceId> {
+        let at = self.licences().iter().position(|licence| licence.name == name)?;
+        Some(LicenceId(at as u32))
+    }
+
+    /// Who earns what jobs pay for the licence; the first site, if there is no such licence.
+    pub fn licence_owner(&self, id: LicenceId) -> SiteId {
+        let owners = self.licences.as_ref().map(|all| &all.1);
+        owners.and_then(|owners| owners.get(id.index()).copied()).unwrap_or(SiteId(0))
     }
 
     /// One site of `count` equal shared nodes: each is a pool of `processors` reference processors,

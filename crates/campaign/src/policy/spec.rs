@@ -202,6 +202,24 @@ impl PolicySpec {
         }))
     }
 
+    /// Only policies that plan licences may decide where there are any: others would start jobs for
+    /// which there are none left.
+    ///
+    /// # Errors
+    /// If there are licences, and the policy plans none.
+    pub(crate) fn check_licences(&self, pools: &Pools) -> Result<(), Failure> {
+        let plans = matches!(self.kind, Kind::Fill(_) | Kind::Cycles(_) | Kind::Bsf(_));
+        match pools.licences() {
+            [first, ..] if !plans => {
+                let (text, name) = (&self.text, &first.name);
+                let message = format!("policy `{text}` plans no licences, and there is `{name}`");
+                let hint = "use `easy`, `conservative`, `css` or their like, or leave licences out";
+                Err(Failure::usage(message).hint(hint))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Sites that choose by memory state how much they have.
     fn check_memory(&self, federal: &Federal, pools: &Pools) -> Result<(), Failure> {
         let unknown = || pools.as_slice().iter().find(|pool| pool.node_memory().is_none());
@@ -332,6 +350,7 @@ impl PolicySpec {
             return Err(Failure::usage(message).hint(hint));
         }
         self.check_numbers(pools)?;
+        self.check_licences(pools)?;
         match &self.kind {
             Kind::Federal(federal) => federal.live(&self.text, pools),
             Kind::Learned => {

@@ -84,7 +84,7 @@ fn show(what: &str, rest: &[&str], manner: ScontrolOptions) -> Outcome {
         }
         ("config", []) => output::print(&config()).map(|()| Exit::Ok),
         ("partition" | "partitions", names) => {
-            let SiteList { sites } = market()?.get("/v1/sites")?.read()?;
+            let SiteList { sites, .. } = market()?.get("/v1/sites")?.read()?;
             let text = sinfo::partitions(&sites, names, manner.one_line)?;
             output::print(&text).map(|()| Exit::Ok)
         }

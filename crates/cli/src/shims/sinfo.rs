@@ -51,7 +51,7 @@ struct NodeGroup<'a> {
 pub(super) fn run(words: &[String]) -> Outcome {
     let args: Args = args::read("sinfo", words)?;
     let sent = Market::open(&MarketArgs::default())?.get("/v1/sites")?;
-    let SiteList { sites } = sent.read()?;
+    let SiteList { sites, .. } = sent.read()?;
     let all = groups(&sites, args.summarize);
     let within = |list: &[String], names: &[&str]| {
         list.is_empty() || list.iter().any(|it| it == "all" || names.contains(&it.as_str()))

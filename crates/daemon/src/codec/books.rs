@@ -16,7 +16,9 @@ use crate::live::recent_history::{PastOutage, PriceSince, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
 use crate::live::site_health::{Health, SiteState};
 use crate::live::sites::{PutOff, PutOffChange};
-use crate::live::state::jobs::{Beginning, JobEnd, LastStage, Run, RunNotice, Stage, StartBarrier};
+use crate::live::state::jobs::{
+    Beginning, HeldLicences, JobEnd, LastStage, Run, RunNotice, Stage, StartBarrier,
+};
 use crate::live::state::{
     BookedPart, Booking, BreachReason, EarlierSecret, Finish, Happening, Job, JobHold,
     OfferOutcome, Part, Phase, Promise, Quote, Setback, Task, TaskGoal, TaskReport, Token, Why,
@@ -74,7 +76,7 @@ job!(
         array, key, submitted, phase, id, attempt, capped, parts, expected, started, ended, paid,
         cancelled_by, booking, in_window, turn, choice, rendezvous, apart, history, width, processors,
         origin, away, redacted, promises, covered, covering, requeued_by, foreseen,
-        consumed, notice,
+        consumed, notice, licences,
     }
     |job| look: {
         let Job {
@@ -86,6 +88,7 @@ job!(
         let turn = &job.run().and_then(|run| run.turn);
         let requeued_by = &job.run().and_then(|run| run.requeued_by.as_ref());
         let notice = &job.run().and_then(|run| run.notice.as_ref());
+        let licences = &job.run().and_then(|run| run.licences.as_ref());
         let (started, ended, redacted) = (&job.started(), &job.ended(), &job.redacted());
         let apart = &match job.run().map(|run| &run.beginning) {
             Some(Beginning::Apart(began)) if !began.is_empty() => Some(began),
@@ -104,6 +107,7 @@ job!(
         let money = |amount: Option<Money>| amount.unwrap_or(Money::ZERO);
         let run = |id, started| Run {
             id, started, in_window, parts, beginning, turn, requeued_by, notice,
+            licences,
         };
         let stage = match (phase, id, started, away) {
             (PhaseRow::Held(hold), ..) => Stage::Held(hold),
@@ -226,6 +230,7 @@ choice!(Setback {
     "preempted" => Preempted, "slipped" => BarrierTimedOut(pool, why), "capped" => Capped(pool, word),
     "requeued" => Requeued(by), "over-budget" => OverBudget,
 });
+object!(HeldLicences { share, price });
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {
     "submitted" => Submitted, "held" => Held(hold), "queued" => Queued, "planned" => Planned(place),

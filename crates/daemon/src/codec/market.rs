@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Carbon, Cause, Checkpoint, Command, Correction, Criterion, Demand,
-    Energy, JobId, JobShape, JobState, Market, MarketState, Money, Notice, Outage, OutageId,
-    Performance, Place, Pool, PoolId, Pools, Power, Preemptible, Preemption, Price, Rates, Ratio,
-    Reason, Resource, RunningState, Series, Shapes, Share, Site, SiteId, SkipReason, Span, Spread,
-    TaskGroup, Terms, Time, TimeMode, Times, Trade,
+    Energy, JobId, JobShape, JobState, Licence, LicenceId, LicenceShare, Market, MarketState,
+    Money, Notice, Outage, OutageId, Performance, Place, Pool, PoolId, Pools, Power, Preemptible,
+    Preemption, Price, Rates, Ratio, Reason, Resource, RunningState, Series, Shapes, Share, Site,
+    SiteId, SkipReason, Span, Spread, TaskGroup, Terms, Time, TimeMode, Times, Trade,
 };
 
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
@@ -37,7 +37,7 @@ macro_rules! number {
     )* };
 }
 
-number!(JobId, PoolId, SiteId, OutageId, Price, Energy, Carbon);
+number!(JobId, PoolId, SiteId, LicenceId, OutageId, Price, Energy, Carbon);
 
 /// Numbers whose sums must not overflow: what is further from zero was never written.
 macro_rules! bounded {
@@ -170,7 +170,10 @@ object!(Terms {
     shapes,
     groups,
     preemptible,
+    licences,
 });
+object!(LicenceShare { licence, count });
+object!(Licence { name, count, price });
 object!(Preemptible { checkpoint, restart, kept });
 choice!(Checkpoint { "never" => Never, "every" => Every(span), "on-notice" => OnNotice });
 object!(Notice { given, leaves });
@@ -251,6 +254,13 @@ fn preemption_of(pools: &Pools) -> Option<Vec<Preemption>> {
 
 object!(Preemption { notice, discount });
 
+/// Licences with their owners, if there are any.
+fn licences_of(pools: &Pools) -> Option<Vec<(&Licence, SiteId)>> {
+    let owned = (0..).map(LicenceId).zip(pools.licences());
+    let all: Vec<_> = owned.map(|(id, licence)| (licence, pools.licence_owner(id))).collect();
+    (!all.is_empty()).then_some(all)
+}
+
 /// Prices that change with the hours, by pool, if there are any.
 fn rates_of(pools: &Pools) -> Option<Vec<(PoolId, &Series)>> {
     let rates = pools.rates()?.iter();
@@ -275,6 +285,7 @@ impl Encode for Pools {
         object.field("power", &self.power());
         object.field("rates", &rates_of(self));
         object.field("preemption", &preemption_of(self));
+        object.field("licences", &licences_of(self));
         object.end();
     }
 }
@@ -286,10 +297,13 @@ impl Decode for Pools {
         let power: Option<Power> = fields.take("power")?;
         let rates: Option<Vec<(PoolId, Series)>> = fields.take("rates")?;
         let preemption: Option<Vec<Preemption>> = fields.take("preemption")?;
+        let licences: Option<Vec<(Licence, SiteId)>> = fields.take("licences")?;
         fields.end()?;
         let pools =
             Pools::new(sites, pools).map_err(|error| DecodeFault::new(error.to_string()))?;
         let pools = pools.with_preemption(preemption.unwrap_or_default());
+        let pools = pools.with_licences(licences.unwrap_or_default());
+        let pools = pools.map_err(|error| DecodeFault::new(error.to_string()))?;
         let pools = with_rates(pools, rates.unwrap_or_default())?;
         Ok(match power {
             Some(power) => pools.with_power(power),

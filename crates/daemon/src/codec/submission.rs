@@ -51,6 +51,7 @@ object!(Conditions {
     peers,
     shapes,
     groups,
+    licences,
 });
 choice!(PeerChoice { "only" => Only(names), "not" => Not(names) });
 object!(Surroundings { directory, output, error, input, append, environment });

@@ -134,6 +134,7 @@ any! {
         turn: Any::any(dice),
         requeued_by: Any::any(dice),
         notice: Any::any(dice),
+        licences: Any::any(dice),
     };
     LastStage: dice => match dice.of(&[0, 1, 2, 3]) {
         0 => LastStage::Held,

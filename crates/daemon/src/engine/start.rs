@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tradewind_model::{Pools, SiteId};
+use tradewind_model::{LicenceId, Pools, SiteId};
 use tradewind_sched::negotiation::Peer;
 
 use super::ahead::PageThread;
@@ -367,9 +367,14 @@ fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
     let gives_back = |pools: &Pools| -> Vec<_> {
         (0..pools.sites().len() as u32).map(|site| pools.preemption(SiteId(site))).collect()
     };
+    let licences = |pools: &Pools| -> Vec<_> {
+        let ids = (0..).map(LicenceId).zip(pools.licences());
+        ids.map(|(id, licence)| (licence.clone(), pools.licence_owner(id))).collect()
+    };
     state.owners() == owners
         && now.sites() == pools.sites()
         && gives_back(now) == gives_back(pools)
+        && licences(now) == licences(pools)
         && now.power() == pools.power()
         && now.as_slice().len() == pools.as_slice().len()
         && now.as_slice().iter().zip(pools.as_slice()).all(alike)

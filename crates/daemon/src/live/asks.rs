@@ -283,6 +283,11 @@ impl Live {
             let message = format!("there is no quote {number}, or it has expired");
             return Err(Refusal::new(RefusalKind::Unknown, message, hint));
         };
+        if demand.terms().licences.is_some() {
+            let message = "licences cannot be set aside for a window".to_owned();
+            let hint = "submit the job without a quote";
+            return Err(Refusal::new(RefusalKind::Conflict, message, hint));
+        }
         // A window of a moldable job is for one of its shapes.
         let shape = demand.in_shape(quote.tasks);
         if !quote.is_for(shape.as_ref().unwrap_or(demand)) {

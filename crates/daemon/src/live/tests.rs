@@ -27,6 +27,7 @@ mod gather;
 mod groups;
 mod held;
 mod lengths;
+mod licences;
 mod line;
 mod moldable;
 mod owners;

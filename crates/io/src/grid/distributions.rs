@@ -2,7 +2,7 @@
 
 use tradewind_model::{Pools, Span};
 
-use super::{Failures, OwnerLoad};
+use super::{Failures, LicenceUse, OwnerLoad};
 use crate::fields::{DecimalScale, Fields, Notes};
 use crate::value::Value;
 
@@ -51,6 +51,21 @@ pub(super) fn failures(value: &Value<'_>, path: String, notes: &mut Notes<'_>) -
     };
     let burst = (small(burst.0), small(burst.1));
     Some(Failures { mtbf, shape, repair, repair_sigma, burst })
+}
+
+/// Reads `jobs` of a licence: which jobs take it along, and how many of it.
+pub(super) fn licence_use(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<LicenceUse> {
+    let value = fields.get("jobs")?;
+    let jobs = Fields::of(value, fields.place("jobs"), &["share", "each"], notes)?;
+    jobs.require(&["share"], notes);
+    let share = jobs.scaled("share", &SHARE, notes).map_or(0, small);
+    let each = jobs.range("each", &NODES, notes).unwrap_or((1, 1));
+    let count = fields.whole("count", 1..=i64::from(Pools::MAX_NODES), notes).unwrap_or(each.1);
+    if each.1 > count {
+        let message = format!("a job may take {}, and there are {count}", each.1);
+        notes.error(jobs.line_of("each"), &jobs.place("each"), message, "ask for fewer");
+    }
+    Some(LicenceUse { share, each: (small(each.0), small(each.1)) })
 }
 
 /// Reads `[site.load]`.

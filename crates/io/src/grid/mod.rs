@@ -12,7 +12,9 @@ mod read;
 mod tests;
 
 use tradewind_model::random::{stream, within};
-use tradewind_model::{Pool, PoolId, Pools, Price, Series, SiteId, Span, Time};
+use tradewind_model::{
+    LicenceId, LicenceShare, LicenceShares, Pool, PoolId, Pools, Price, Series, SiteId, Span, Time,
+};
 
 use crate::diagnostics::Diagnostics;
 use crate::digest;
@@ -42,9 +44,29 @@ pub struct GridFile {
     pub owners: Vec<OwnersQueue>,
     /// The logs that name a site as theirs.
     logs: Vec<(String, SiteId)>,
+    /// By licence: which jobs take it along, if any do.
+    uses: Vec<Option<LicenceUse>>,
 }
 
 impl GridFile {
+    /// What the job of this number takes along: each licence is drawn with a stream of its own.
+    pub fn licences_of(&self, seed: u64, job: u64) -> LicenceShares {
+        let share = |(id, it): (LicenceId, &Option<LicenceUse>)| {
+            let LicenceUse { share, each } = (*it)?;
+            let mut lots = stream(seed, &format!("licence {}", id.0), job);
+            let takes = within(&mut lots, 1, 1_000) <= i64::from(share);
+            let count = within(&mut lots, i64::from(each.0), i64::from(each.1));
+            takes.then_some(LicenceShare { licence: id, count: u32::try_from(count).ok()? })
+        };
+        let all: Vec<_> = (0..).map(LicenceId).zip(&self.uses).filter_map(share).collect();
+        (!all.is_empty()).then(|| all.into())
+    }
+
+    /// Whether any job takes licences along.
+    pub fn uses_licences(&self) -> bool {
+        self.uses.iter().any(Option::is_some)
+    }
+
     /// Sites and pools, in the order of the file. A pool that is cut is there as its queues.
     /// Prices are drawn from the seed, every micro-credit as likely; all pools of a site draw
     /// with one lot, so that like ranges give like prices.
@@ -68,6 +90,10 @@ impl GridFile {
         let pools = pools.with_ask_factors(factors);
         let load_prices = self.pools.iter().map(|(id, _)| self.pools.load_price(id).cloned());
         let pools = pools.with_load_prices(load_prices.collect());
+        let licences = (0..).map(LicenceId).zip(self.pools.licences());
+        let owned = licences.map(|(id, licence)| (licence.clone(), self.pools.licence_owner(id)));
+        // They were right before.
+        let Ok(pools) = pools.with_licences(owned.collect()) else { return self.pools.clone() };
         match self.pools.rates() {
             Some(rates) => pools.with_rates(rates.as_ref().clone()),
             None => pools,
@@ -126,6 +152,15 @@ pub struct Failures {
     pub repair_sigma: Option<u32>,
     /// The fewest and the most nodes that break at once.
     pub burst: (u32, u32),
+}
+
+/// Which jobs take a licence along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LicenceUse {
+    /// How many of a thousand.
+    pub share: u32,
+    /// The fewest and the most that one of them takes.
+    pub each: (u32, u32),
 }
 
 /// Parameters of an owner's load.

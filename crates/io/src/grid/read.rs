@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Cause, Pools, Power, Preemption, Price, Rates, Site, SiteId, SitePower};
+use tradewind_model::{
+    Cause, Licence, Pools, Power, Preemption, Price, Rates, Site, SiteId, SitePower,
+};
 
 use super::node_memory::NodeMemory;
 use super::pools::{self, Charge, SiteDefaults};
@@ -11,6 +13,7 @@ use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes};
 use crate::input::Input;
 use crate::kind;
+use crate::licences;
 use crate::outages::{self, Among, KnownFrom, Planned, Targets};
 use crate::power::{self, Watts};
 use crate::preemption;
@@ -95,6 +98,12 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
             owners.queue((item, path, name), &reader.pools.targets, id, notes);
         }
     }
+    let names: Vec<&str> = reader.sites.iter().map(|site| site.name.as_str()).collect();
+    let keys = [&licences::KEYS[..], &["jobs"]].concat();
+    let all = licences::read((fields, &keys), &names, notes, distributions::licence_use);
+    let (licences, uses): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    let owned = |(licence, site): (Licence, usize)| (licence, SiteId(site as u32));
+    let licences = licences.into_iter().map(owned).collect();
     file.0.extend(outages::listed(fields, "outage", &reader.pools.targets, notes));
     if notes.diagnostics.errors() > 0 {
         return None;
@@ -111,10 +120,11 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
         .map_err(|err| notes.error(1, "site", err.to_string(), "see `docs/reference/grid.md`"))
         .ok()
         .map(|pools| with_power(pools).with_rates(Rates::new(rates)).with_load_prices(load_prices))
-        .map(|pools| pools.with_preemption(reader.preemption).with_ask_factors(ask_factors))?;
+        .map(|pools| pools.with_preemption(reader.preemption).with_ask_factors(ask_factors))
+        .and_then(|pools| pools.with_licences(licences).ok())?;
     let (planned, failures, loads) = file;
     let (owners, logs) = (owners.queues, reader.logs);
-    Some(GridFile { title, pools, drawn, targets, planned, failures, loads, owners, logs })
+    Some(GridFile { title, pools, drawn, targets, planned, failures, loads, owners, logs, uses })
 }
 
 impl GridReader {

@@ -17,7 +17,9 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::tz::TimeZone;
-use tradewind_model::{Attributes, Money, Performance, Preemption, Price, SitePower, Span, Times};
+use tradewind_model::{
+    Attributes, Licence, Money, Performance, Preemption, Price, SitePower, Span, Times,
+};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
@@ -69,6 +71,9 @@ pub struct Settings {
     pub projects: Vec<Project>,
     /// Daemons that it exchanges jobs with.
     pub peers: Vec<Peer>,
+    /// What jobs may take along wherever they run, and by the index of its site who earns what they
+    /// pay for it.
+    pub licences: Vec<(Licence, usize)>,
 }
 
 /// Policies by hours and load.

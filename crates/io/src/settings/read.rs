@@ -17,6 +17,7 @@ use crate::fields::{Fields, Notes, TEXT, hint_for};
 use crate::hidden::is_hidden;
 use crate::input::Input;
 use crate::kind;
+use crate::licences;
 use crate::scenario::NameLines;
 use crate::submission::TIMES;
 use crate::value::{self, ValueKind};
@@ -53,8 +54,13 @@ fn settings(fields: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> S
         sites: sites.offered,
         observed: sites.observed,
         projects: projects(fields, notes),
+        licences: Vec::new(),
         peers: peers::read(fields, notes),
     };
+    let names: Vec<&str> = settings.sites.iter().map(|site| site.name.as_str()).collect();
+    let licences = licences::read((fields, &licences::KEYS), &names, notes, |_, _| ());
+    let licences = licences.into_iter().map(|(owned, ())| owned).collect();
+    let settings = Settings { licences, ..settings };
     meetings(&settings, fields, notes);
     settings
 }

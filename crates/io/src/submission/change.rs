@@ -9,7 +9,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics, excerpt};
 type Take = fn(&mut Submission, &Submission);
 
 /// Options that may be given later, too. The second part says whether the job is planned again.
-const CHANGEABLE: [(&str, bool, Take); 24] = [
+const CHANGEABLE: [(&str, bool, Take); 25] = [
     ("begin", true, |job, new| job.terms.earliest_start = new.terms.earliest_start),
     ("budget", true, |job, new| job.terms.budget = new.terms.budget),
     ("comment", false, |job, new| job.comment.clone_from(&new.comment)),
@@ -20,6 +20,7 @@ const CHANGEABLE: [(&str, bool, Take); 24] = [
     ("error", false, |job, new| job.surroundings.error.clone_from(&new.surroundings.error)),
     ("input", false, |job, new| job.surroundings.input.clone_from(&new.surroundings.input)),
     ("job-name", false, |job, new| job.name.clone_from(&new.name)),
+    ("licenses", true, |job, new| job.terms.licences.clone_from(&new.terms.licences)),
     ("mail-type", false, |job, new| job.mail.clone_from(&new.mail)),
     ("max-price", true, |job, new| job.terms.max_price = new.terms.max_price),
     ("min-performance", true, |job, new| job.terms.min_performance = new.terms.min_performance),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Attribute, Attributes};
+use tradewind_model::{Attribute, Attributes, Pools};
 
 use super::options::{OPTIONS, OptionSpec, Support};
 use super::script::{Wrong, digits, wrong};
@@ -124,6 +124,40 @@ fn unknown_kind(kind: &str) -> Wrong {
     }
     let message = format!("`{}` is no type of dependency", excerpt(kind));
     wrong(message, did_you_mean(kind, &WHEN.map(|(name, _)| name)))
+}
+
+pub(super) const LICENCES: &str = "write names with numbers: `abaqus:4,matlab`";
+
+/// Whether a licence may be called so: as Slurm calls them, with the server behind `@`.
+pub fn is_licence(name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.+@".contains(c);
+    (1..=Submission::MAX_NAME).contains(&name.len()) && name.chars().all(is_part)
+}
+
+pub(super) fn licence_count(text: &str) -> Option<u32> {
+    let count = digits(text).and_then(|count| u32::try_from(count).ok());
+    count.filter(|count| (1..=Pools::MAX_NODES).contains(count))
+}
+
+/// `abaqus:4,matlab`: how many of each are taken along.
+pub(super) fn licences(text: &str) -> Result<BTreeMap<String, u32>, Wrong> {
+    if text.contains('|') {
+        let message = "`|` (one of several) is not supported between licences";
+        return Err(wrong(message, "separate them by `,`: all are needed"));
+    }
+    let mut all = BTreeMap::new();
+    for part in text.split([',', ';']) {
+        let (name, count) = part.rsplit_once(':').unwrap_or((part, "1"));
+        let count = licence_count(count).filter(|_| is_licence(name));
+        let count = count.ok_or_else(|| {
+            wrong(format!("`{}` is no number of a licence", excerpt(part)), LICENCES)
+        })?;
+        if all.insert(name.to_owned(), count).is_some() {
+            let message = format!("the licence `{}` is named twice", excerpt(name));
+            return Err(wrong(message, "name each once, with its number behind `:`"));
+        }
+    }
+    Ok(all)
 }
 
 const FEATURES: &str = "write `a&b` (both), `a|b` (nodes of one of these classes) or `a&(b|c)`";

@@ -17,7 +17,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use lists::is_address;
+pub use lists::{is_address, is_licence};
 pub use shape::Shape;
 use tradewind_model::{
     Attribute, Attributes, Criterion, Money, Performance, Price, Shapes, Span, Spread, TaskGroup,
@@ -259,6 +259,8 @@ pub struct Conditions {
     /// The groups of a job whose tasks differ, at least two: the submission's `tasks` are those of all
     /// groups, and its `time` is the longest of theirs. Their `work` is a time limit.
     pub groups: Option<Arc<[TaskGroup]>>,
+    /// Licences that it takes along wherever it runs, by name: at least one, and at least 1 of each.
+    pub licences: Option<BTreeMap<String, u32>>,
 }
 
 /// To which other markets a job may be passed on, by the names that this market gives them.

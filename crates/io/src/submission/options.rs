@@ -268,12 +268,12 @@ pub static OPTIONS: [OptionSpec; 122] = [
         "",
         "`yes`: always so, a job whose dependency cannot be met any more is cancelled; `no` is refused",
     ),
-    refused(
+    honoured(
         "licenses",
         'L',
         Value,
         "",
-        "the market cannot reserve licences: ask for a pool that has them, by `--partition` or `--constraint`",
+        "[licences that the market counts](../how-to/licences.md): `abaqus:4,matlab`; 1 where no number is given; all are needed",
     ),
     honoured(
         "mail-type",

@@ -97,6 +97,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
                 peers,
                 shapes: None,
                 groups: None,
+                licences: None,
             }
         },
     )

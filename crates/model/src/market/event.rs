@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Trade;
-use crate::{Demand, Place, PoolId, Price, Reason, Series, Time};
+use crate::{Demand, LicenceId, Place, PoolId, Price, Reason, Series, Time};
 
 /// A job's place in the order of submission, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -237,6 +237,18 @@ pub enum MarketError {
         job: JobId,
         /// Where.
         pool: PoolId,
+        /// What it takes.
+        wanted: u32,
+        /// What there is.
+        free: u32,
+    },
+    /// Not enough free licences.
+    #[error("job {} takes {wanted} of licence {}, and {free} are free", job.0, licence.0)]
+    Licence {
+        /// Id of the job in the market.
+        job: JobId,
+        /// Of which licence.
+        licence: LicenceId,
         /// What it takes.
         wanted: u32,
         /// What there is.

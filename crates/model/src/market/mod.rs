@@ -6,6 +6,7 @@ mod demands;
 mod entries;
 mod event;
 mod ledger;
+mod licences;
 mod memory;
 mod preempt;
 mod prices;
@@ -55,6 +56,7 @@ struct Held {
     /// What it pays per node and second, by share of its place: the first, and the others; that
     /// of its start where prices change with time.
     price: Price,
+    /// Then, by share of what it takes along, the prices of its licences.
     further: Vec<Price>,
     /// Its nodes will be taken.
     notice: Option<Notice>,
@@ -95,7 +97,8 @@ impl<'a> Running<'a> {
 
     /// What it pays per node and second, by share of its place.
     pub fn prices(&self) -> impl Iterator<Item = Price> + 'a {
-        std::iter::once(self.held.price).chain(self.held.further.iter().copied())
+        let all = std::iter::once(self.held.price).chain(self.held.further.iter().copied());
+        all.take(self.place.shares(self.demand.processors).count())
     }
 
     /// The nodes of `pool` that it holds.
@@ -122,6 +125,8 @@ pub struct Market {
     free_nodes: u32,
     /// Free memory in KiB, by pool; empty where it is not counted.
     memory: Vec<u32>,
+    /// Free licences.
+    licences: Vec<u32>,
     jobs: Entries,
     queue: BTreeSet<JobId>,
     /// Jobs in the queue of a site's own scheduler, since when.
@@ -144,6 +149,7 @@ impl Market {
             free: pools.as_slice().iter().map(|pool| pool.nodes).collect(),
             free_nodes: pools.nodes(),
             memory: memory::of(&pools),
+            licences: licences::of(&pools),
             jobs: Entries::default(),
             queue: BTreeSet::new(),
             lined: BTreeMap::new(),
@@ -365,12 +371,15 @@ impl Market {
         let demand = shape.as_ref().unwrap_or(demand);
         let (processors, estimate, mode) = (demand.processors, demand.estimate, demand.mode());
         self.check_place(job, place, processors)?;
+        self.check_licences(job)?;
         shape.into_iter().for_each(|demand| self.jobs[job.index()].demand = demand);
         let (mut hold, mut price, mut further) = (Money::ZERO, None, Vec::new());
+        let mut longest = Span(0);
         for share in place.shares(processors) {
             self.take(share);
             self.take_memory(job, share);
             let length = self.pools.pool(share.pool).length_in(mode, estimate);
+            longest = longest.max(length);
             let asked = self.asked(job, share.pool, (self.now, length));
             hold = hold.plus(self.due(job, (share, asked), (self.now, length)));
             match price {
@@ -379,6 +388,9 @@ impl Market {
             }
         }
         let price = price.unwrap_or(Price(0));
+        let (of_licences, prices) = self.take_licences(job, longest);
+        hold = hold.plus(of_licences);
+        further.extend(prices);
         self.ledger.hold(hold);
         self.jobs[job.index()].phase = Phase::Running;
         self.queue.remove(&job);
@@ -453,6 +465,7 @@ impl Market {
             self.free_up(share);
             self.give_memory(job, share);
         }
+        self.give_licences(job);
         self.ledger.release(held.hold);
         Ok((processors, held))
     }
@@ -469,6 +482,7 @@ impl Market {
             let price = held.price_in(processors, share.pool);
             self.settle(job, (share, price), (held.start, span));
         }
+        self.settle_licences(job, (held, processors), span);
     }
 
     fn refuse(&mut self, job: JobId) -> Result<(), MarketError> {
@@ -533,6 +547,9 @@ impl Market {
         }
         if self.memory_left().as_ref() != Some(&self.memory) {
             return Err(MarketError::Books("memory held and free"));
+        }
+        if self.licences_left().as_ref() != Some(&self.licences) {
+            return Err(MarketError::Books("licences held and free"));
         }
         if in_phase(Phase::Queued) != self.queue.len() {
             return Err(MarketError::Books("jobs in the queue"));

@@ -59,7 +59,8 @@ pub struct RunningState {
     pub released: Vec<PoolId>,
     /// Micro-credits that are held for it.
     pub hold: Money,
-    /// What it pays per node and second, by share of its place: at least one.
+    /// What it pays per node and second, by share of its place: at least one; then per licence and
+    /// second, by share of what it takes along.
     pub prices: Vec<Price>,
     /// That its nodes will be taken, if it was told so.
     pub notice: Option<Notice>,
@@ -148,6 +149,7 @@ impl Market {
             market.put_outage_back(id, Announced { what, has_begun })?;
         }
         market.memory = market.memory_left().ok_or(MarketError::Books("memory held"))?;
+        market.licences = market.licences_left().ok_or(MarketError::Books("licences held"))?;
         market.check()?;
         Ok(market)
     }
@@ -222,11 +224,18 @@ impl Market {
                 return Err(MarketError::Pools("a pool has fewer nodes"));
             }
         }
+        let names = |pools: &Pools| pools.licences().iter().map(|it| it.name.clone()).collect();
+        let (old, new): (Vec<String>, Vec<String>) = (names(&before), names(&pools));
+        if !new.starts_with(&old) {
+            return Err(MarketError::Pools("a licence is missing or has another place"));
+        }
         self.free = pools.iter().map(|(id, pool)| self.grown(&before, id, pool.nodes)).collect();
         self.free_nodes = self.free.iter().sum();
         self.ledger.income.resize(pools.sites().len(), 0);
         self.pools = pools;
         self.memory = self.memory_left().ok_or(MarketError::Pools("a pool has less memory"))?;
+        let lacks = MarketError::Pools("there are fewer licences than jobs hold");
+        self.licences = self.licences_left().ok_or(lacks)?;
         Ok(())
     }
 

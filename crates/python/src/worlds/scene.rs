@@ -125,6 +125,10 @@ fn suits(kind: &KindOptions, workload: &Workload) -> Result<(), Failure> {
             let failure = Failure::usage("prices by demand are not part of these worlds");
             Err(failure.hint("use a price, or prices by load"))
         }
+        "pool" | "bid" if !pools.licences().is_empty() => {
+            let failure = Failure::usage("licences are not part of worlds");
+            Err(failure.hint("use a grid without licences"))
+        }
         "pool" | "bid" if !workload.owners.is_empty() => {
             let failure = Failure::usage("owners' queues are not part of worlds");
             Err(failure.hint("use a grid without logs of owners"))

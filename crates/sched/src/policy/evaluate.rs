@@ -2,17 +2,20 @@
 //! decision. No policy decides by it.
 
 use tradewind_model::{
-    Attribute, Demand, Market, Money, Performance, Place, Pool, PoolId, Pools, Price, Profile,
-    Span, Time,
+    Attribute, Demand, LicenceShare, Market, Money, Performance, Place, Pool, PoolId, Pools, Price,
+    Profile, Span, Time,
 };
 
 use super::availability::{Capacity, Taken, free_in_each};
+use super::grid::{Along, GridAvailability, PoolRoom};
 
 /// What is free in each pool beside running jobs, as long as they expect to run, and outages that
 /// are announced. Waiting jobs do not count.
 #[derive(Debug)]
 pub struct PoolReport {
     profiles: Vec<Profile>,
+    /// By licence.
+    licences: Vec<Profile>,
 }
 
 /// A pool, for all tasks of a job.
@@ -54,22 +57,30 @@ pub enum Against {
     Budget(Money),
     /// It could be over at this moment at the earliest, after the deadline.
     Late(Time),
-    /// So many nodes are never free together, as far as is known.
+    /// As many nodes, or licences, are never free together, as far as is known.
     Never,
 }
 
 impl PoolReport {
     /// Of the market as it stands. O((r + c)·log n) for r running jobs and c outages.
     pub fn of(market: &Market) -> PoolReport {
-        PoolReport { profiles: free_in_each(market) }
+        let licences = match market.pools().licences() {
+            [] => Vec::new(),
+            _ => GridAvailability::of_market(market).free().licences().to_vec(),
+        };
+        PoolReport { profiles: free_in_each(market), licences }
     }
 
     /// The job takes nodes now.
     pub fn take(&mut self, market: &Market, demand: &Demand, place: &Place) {
-        let now = market.now();
+        let (now, mut longest) = (market.now(), Span(0));
         for share in place.shares(demand.processors) {
             let length = market.pools().pool(share.pool).length_of(demand);
             self.profiles[share.pool.index()].take(share.nodes, now, now + length);
+            longest = longest.max(length);
+        }
+        for LicenceShare { licence, count } in demand.terms().licences.iter().flat_map(|it| &**it) {
+            self.licences[licence.index()].take(*count, now, now + longest);
         }
     }
 
@@ -83,19 +94,23 @@ impl PoolReport {
     pub fn weigh(&self, market: &Market, demand: &Demand) -> Vec<WeighedPool> {
         let each = market.pools().iter().zip(&self.profiles);
         let pools = market.pools();
-        each.map(|((id, _), profile)| self::weigh(pools, id, profile, demand)).collect()
+        let along = Along::of(pools, demand).rooms(&self.licences);
+        each.map(|((id, _), profile)| {
+            self::weigh(pools, id, PoolRoom::beside(profile, &along), demand)
+        })
+        .collect()
     }
 }
 
 /// Its price is that of its first start there, or of now if it has none; it is not waited for a lower
 /// one.
-fn weigh(pools: &Pools, id: PoolId, profile: &Profile, demand: &Demand) -> WeighedPool {
+fn weigh(pools: &Pools, id: PoolId, room: PoolRoom<'_>, demand: &Demand) -> WeighedPool {
     let pool = pools.pool(id);
     let length = pool.length_of(demand);
-    let first = earliest(profile, demand, length);
+    let first = earliest(room, demand, length);
     let start = match first {
         Verdict::From(start) => start,
-        Verdict::Against(_) => profile.origin(),
+        Verdict::Against(_) => room.nodes.origin(),
     };
     let price = pools.asked(id, start, length);
     let highest = pools.highest_within(id, start, length);
@@ -106,10 +121,11 @@ fn weigh(pools: &Pools, id: PoolId, profile: &Profile, demand: &Demand) -> Weigh
     WeighedPool { pool: id, price, length, verdict }
 }
 
-fn earliest(profile: &Profile, demand: &Demand, length: Span) -> Verdict {
+fn earliest(room: PoolRoom<'_>, demand: &Demand, length: Span) -> Verdict {
     let terms = demand.terms();
-    let from = terms.earliest_start.map_or(profile.origin(), |it| it.max(profile.origin()));
-    match profile.earliest(demand.processors, length, from) {
+    let origin = room.nodes.origin();
+    let from = terms.earliest_start.map_or(origin, |it| it.max(origin));
+    match room.earliest_before(demand.processors, length, from, Time::INFINITY) {
         None => Verdict::Against(Against::Never),
         Some(start) => match terms.deadline {
             Some(deadline) if start + length > deadline => {

@@ -194,7 +194,9 @@ fn gap(market: &Market, id: PoolId, commands: &[Command]) -> Option<OwnersGap> {
 
 /// Whether the job may be started here at all.
 fn is_simple(demand: &Demand) -> bool {
-    demand.is_preemptible() && !demand.is_moldable() && demand.terms().memory.is_none()
+    let terms = demand.terms();
+    let plain = terms.memory.is_none() && terms.licences.is_none();
+    demand.is_preemptible() && !demand.is_moldable() && plain
 }
 
 /// The first pool in which the job can start now; it takes its nodes.

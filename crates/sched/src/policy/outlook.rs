@@ -180,7 +180,8 @@ fn opening(market: &Market, booking: &Booking) -> StartEstimate {
     let mut parts = booking.parts.clone();
     parts.sort_by_key(|part| part.pool);
     let price = |part: &Part| market.pools().asked(part.pool, booking.start, part.length);
-    let cost = parts.iter().map(|part| price(part).of(part.nodes, part.length)).sum();
+    let nodes: Money = parts.iter().map(|part| price(part).of(part.nodes, part.length)).sum();
+    let cost = nodes.plus(booking.licences_cost(market.pools()));
     StartEstimate {
         start: booking.start,
         place: booking.place(),

@@ -82,7 +82,7 @@ impl Tail {
 }
 
 fn placed(market: &Market, job: JobId, booking: &Booking) -> Placed {
-    let parts = booking.taken().collect();
+    let parts = booking.nodes_taken().collect();
     Placed { job, start: booking.start, place: booking.place_of(market, job), parts }
 }
 

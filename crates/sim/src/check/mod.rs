@@ -7,6 +7,7 @@ mod cuts;
 mod demand_price;
 mod head;
 mod held;
+mod licences;
 mod lifecycle;
 mod limits;
 mod lines;
@@ -63,6 +64,7 @@ pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
     let mut checkers: Vec<Box<dyn Checker>> = vec![
         Box::new(capacity::Capacity::default()),
         Box::new(memory::Memory::default()),
+        Box::new(licences::Licences::default()),
         Box::new(lifecycle::Lives::default()),
         Box::new(admission::Doors),
         Box::new(money::Conserved::default()),

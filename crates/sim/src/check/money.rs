@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Event, JobId, Market, Price, Share, Span, Time};
+use tradewind_model::{Event, JobId, LicenceShare, Market, Price, Share, Span, Time};
 
 use super::cuts::Cuts;
 use super::steps::by_step;
@@ -15,6 +15,8 @@ struct Dues {
     since: Time,
     /// The shares that it holds still, and what each cost per node and second at its start.
     shares: Vec<(Share, Price)>,
+    /// What its licences cost per second, and whose income that is.
+    licences: Vec<(usize, i128)>,
     held: i128,
 }
 
@@ -53,7 +55,25 @@ fn price(
     reduced(sum * nodes)
 }
 
+/// What the job's licences cost per second, and whose income that is.
+fn licences(market: &Market, job: JobId) -> Vec<(usize, i128)> {
+    let pools = market.pools();
+    let along = market.demand(job).and_then(|demand| demand.terms().licences.as_deref());
+    let each = |share: &LicenceShare| {
+        let price = pools.licences()[share.licence.index()].price.0;
+        (pools.licence_owner(share.licence).0 as usize, i128::from(price) * i128::from(share.count))
+    };
+    along.unwrap_or_default().iter().map(each).collect()
+}
+
 impl Conserved {
+    /// All that the job has still, for so long.
+    fn settle_all(&mut self, market: &Market, job: JobId, dues: Dues, span: Span) {
+        let Dues { since, shares, licences, .. } = dues;
+        shares.into_iter().for_each(|share| self.settle(market, job, share, (since, span)));
+        licences.iter().for_each(|(site, each)| self.earned[*site] += each * i128::from(span.0));
+    }
+
     fn settle(&mut self, market: &Market, job: JobId, share: (Share, Price), time: (Time, Span)) {
         let site = market.pools().pool(share.0.pool).site.0 as usize;
         self.earned[site] += price(market, job, share, time);
@@ -71,9 +91,14 @@ impl Conserved {
                     let length = market.pools().pool(share.0.pool).length_of(demand);
                     price(market, *job, *share, (market.now(), length))
                 };
-                let held = shares.iter().map(expected).sum();
+                let lengths =
+                    shares.iter().map(|it| market.pools().pool(it.0.pool).length_of(demand));
+                let longest = i128::from(lengths.max().unwrap_or_default().0);
+                let licences = licences(market, *job);
+                let along: i128 = licences.iter().map(|(_, each)| each * longest).sum();
+                let held = shares.iter().map(expected).sum::<i128>() + along;
                 self.held += held;
-                self.running.insert(*job, Dues { since: market.now(), shares, held });
+                self.running.insert(*job, Dues { since: market.now(), shares, licences, held });
             }
             Event::Released { job, pool } => {
                 if let Some(dues) = self.running.get_mut(job)
@@ -84,19 +109,19 @@ impl Conserved {
                 }
             }
             Event::Ended { job } => {
-                if let Some(Dues { since, shares, held }) = self.running.remove(job) {
-                    self.held -= held;
-                    let time = (since, market.now() - since);
-                    shares.into_iter().for_each(|share| self.settle(market, *job, share, time));
+                if let Some(dues) = self.running.remove(job) {
+                    self.held -= dues.held;
+                    let span = market.now() - dues.since;
+                    self.settle_all(market, *job, dues, span);
                 }
             }
             // It pays for what it keeps, and nothing for what was lost; what it gave back before
             // stays paid.
             Event::Interrupted { job } => {
-                if let Some(Dues { since, shares, held }) = self.running.remove(job) {
-                    self.held -= held;
-                    let time = (since, Span(kept.map_or(0, |kept| kept.paid)));
-                    shares.into_iter().for_each(|share| self.settle(market, *job, share, time));
+                if let Some(dues) = self.running.remove(job) {
+                    self.held -= dues.held;
+                    let span = Span(kept.map_or(0, |kept| kept.paid));
+                    self.settle_all(market, *job, dues, span);
                 }
             }
             _ => {}

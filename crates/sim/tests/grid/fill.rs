@@ -70,8 +70,19 @@ proptest! {
     }
 
     #[test]
+    fn with_licences_it_is_what_the_plain_version_does(
+        pools in prop_oneof![any_grid(), any_priced_grid()], log in licensed_log(),
+        knobs in any_knobs(), overrun in any_overrun(),
+    ) {
+        prop_assume!(!matches!(knobs.order, Order::Expansion | Order::FairShare(_)));
+        let workload = workload(&pools, &log, overrun);
+        prop_assert_eq!(fates(&workload, knobs), naive::fates(&workload, knobs));
+    }
+
+    #[test]
     fn checkers_agree_whatever_happens(
-        pools in any_grid(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
+        pools in any_grid(), log in prop_oneof![any_log(), licensed_log()],
+        outages in any_outages(), knobs in any_knobs(),
         overrun in any_overrun(), settings in any_settings(),
     ) {
         let workload = with_outages(workload(&pools, &log, overrun), outages);

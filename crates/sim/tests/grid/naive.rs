@@ -1,6 +1,8 @@
 //! Backfilling on several pools, second by second with flat arrays.
 
-use tradewind_model::{Demand, LoadPrice, Pool, PoolId, Price, Share, Span, Time, TimeMode, Times};
+use tradewind_model::{
+    Demand, LicenceShare, LoadPrice, Pool, PoolId, Price, Share, Span, Time, TimeMode, Times,
+};
 use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::gridfill::{Depth, GridFillSettings, Order, Spread};
 use tradewind_sim::workload::Workload;
@@ -11,7 +13,7 @@ const AHEAD: i64 = 1_500;
 /// By then all prices of these tests have come once.
 const PRICES_KNOWN: i64 = 200;
 
-/// Nodes of a pool during a span.
+/// Nodes of a pool, or licences, during a span: those are numbered behind all pools.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     share: Share,
@@ -78,7 +80,52 @@ pub(crate) fn price_under(price: &LoadPrice, used: u32, nodes: u32) -> i64 {
     price.steps().iter().rfind(reached).unwrap().1.0
 }
 
+/// What a job takes along.
+fn along(workload: &Workload, job: usize) -> Vec<LicenceShare> {
+    let terms = workload.jobs[job].terms.as_ref();
+    terms.and_then(|terms| terms.licences.as_ref()).map_or(vec![], |all| all.to_vec())
+}
+
 impl Naive<'_> {
+    /// The cheapest of these nodes (cost, length, pool), with the licences for as long as the longest
+    /// of them: whatever the longest may be.
+    fn cheapest(
+        &self,
+        job: usize,
+        nodes: &[(i64, i64, u32)],
+    ) -> Option<(i64, Vec<(i64, i64, u32)>)> {
+        let price = |share: &LicenceShare| {
+            self.workload.pools.licences()[share.licence.index()].price.0 * i64::from(share.count)
+        };
+        let each: i64 = along(self.workload, job).iter().map(price).sum();
+        let mut lengths: Vec<i64> = nodes.iter().map(|node| node.1).collect();
+        lengths.sort_unstable();
+        let of = |most: i64| {
+            let mut nodes: Vec<_> = nodes.iter().filter(|it| it.1 <= most).copied().collect();
+            nodes.sort_unstable();
+            nodes.truncate(self.workload.jobs[job].processors as usize);
+            let cost: i64 = nodes.iter().map(|node| node.0).sum();
+            let longest = nodes.iter().map(|node| node.1).max().unwrap_or(0);
+            let enough = nodes.len() == self.workload.jobs[job].processors as usize;
+            enough.then_some((cost + each * longest, nodes))
+        };
+        match each {
+            0 => of(i64::MAX),
+            _ => lengths.into_iter().filter_map(of).min_by_key(|(cost, _)| *cost),
+        }
+    }
+
+    /// By licence, up to when it is free for the job from a moment on.
+    fn licensed_until(&self, job: usize, (from, start): (i64, i64), free: &[Vec<i64>]) -> i64 {
+        let pools = self.workload.pools.as_slice().len();
+        let of = |share: &LicenceShare| {
+            let free = &free[pools + share.licence.index()][(start - from) as usize..];
+            let lacks = free.iter().position(|free| *free < i64::from(share.count));
+            lacks.map_or(i64::MAX, |at| start + at as i64)
+        };
+        along(self.workload, job).iter().map(of).min().unwrap_or(i64::MAX)
+    }
+
     /// The price of now where it follows load, else that of the second.
     fn price_at(&self, pool: PoolId, second: i64) -> i64 {
         self.asked[pool.index()].unwrap_or_else(|| price_at(self.workload, pool, second))
@@ -169,8 +216,10 @@ impl Naive<'_> {
     /// By pool and second from `now` on.
     fn free(&self, now: i64, but: usize) -> Vec<Vec<i64>> {
         let pools = self.workload.pools.as_slice();
+        let licences = self.workload.pools.licences().iter().map(|licence| licence.count);
+        let all = pools.iter().map(|pool| pool.nodes).chain(licences);
         let mut free: Vec<Vec<i64>> =
-            pools.iter().map(|pool| vec![i64::from(pool.nodes); AHEAD as usize]).collect();
+            all.map(|count| vec![i64::from(count); AHEAD as usize]).collect();
         let running = self.running.iter().flat_map(|runs| &runs.pieces);
         let others = self.queue.iter().filter(|waits| waits.job != but);
         for piece in running.chain(others.flat_map(|waits| &waits.reserved)) {
@@ -191,12 +240,13 @@ impl Naive<'_> {
                 let here = site.is_none_or(|site| site == pool.site.0);
                 here && pool.suits(&self.demand(job)) && self.price_at(id, now) <= cap
             };
-            let cost = |id| self.price_at(id, now) * self.length(job, id);
+            let node = |id: PoolId| {
+                let length = self.length(job, id);
+                (self.price_at(id, now) * length, length, id.0)
+            };
             let pools = self.workload.pools.iter().filter(|(id, pool)| suits(*id, pool));
-            let costs = pools.flat_map(|(id, pool)| vec![cost(id); pool.nodes as usize]);
-            let mut costs: Vec<i64> = costs.collect();
-            costs.sort_unstable();
-            costs.get(..it.processors as usize).map(|costs| costs.iter().sum::<i64>())
+            let nodes = pools.flat_map(|(id, pool)| vec![node(id); pool.nodes as usize]);
+            self.cheapest(job, &nodes.collect::<Vec<_>>()).map(|(cost, _)| cost)
         };
         let changes = self.workload.pools.rates().is_some();
         changes || self.sites().into_iter().filter_map(nodes).any(|cost| cost <= budget)
@@ -207,7 +257,7 @@ impl Naive<'_> {
         &self,
         job: usize,
         start: i64,
-        usable: &[i64],
+        (usable, licensed): (&[i64], i64),
         site: Option<u32>,
     ) -> Option<(i64, Vec<Piece>)> {
         let it = &self.workload.jobs[job];
@@ -215,7 +265,8 @@ impl Naive<'_> {
         let mut nodes: Vec<(i64, i64, u32)> = Vec::new();
         for (id, pool) in self.workload.pools.iter() {
             let length = self.length(job, id);
-            let late = terms.and_then(|t| t.deadline).is_some_and(|at| start + length > at.0);
+            let late = terms.and_then(|t| t.deadline).is_some_and(|at| start + length > at.0)
+                || start + length > licensed;
             let suits = pool.suits(&self.demand(job));
             let capped = terms
                 .and_then(|t| t.max_price)
@@ -227,14 +278,12 @@ impl Naive<'_> {
                 }
             }
         }
-        nodes.sort_unstable();
-        let chosen = nodes.get(..it.processors as usize)?;
-        let cost: i64 = chosen.iter().map(|node| node.0).sum();
+        let (cost, chosen) = self.cheapest(job, &nodes)?;
         if terms.and_then(|t| t.budget).is_some_and(|budget| cost > budget.0) {
             return None;
         }
         let mut pieces: Vec<Piece> = Vec::new();
-        for &(_, length, pool) in chosen {
+        for &(_, length, pool) in &chosen {
             let pool = PoolId(pool);
             match pieces.iter_mut().find(|piece| piece.share.pool == pool) {
                 Some(piece) => piece.share.nodes += 1,
@@ -245,6 +294,13 @@ impl Naive<'_> {
                 }),
             }
         }
+        let longest = chosen.iter().map(|node| node.1).max()?;
+        let pools = self.workload.pools.as_slice().len() as u32;
+        pieces.extend(along(self.workload, job).iter().map(|share| Piece {
+            share: Share { pool: PoolId(pools + share.licence.0), nodes: share.count },
+            start,
+            end: start + longest,
+        }));
         Some((cost, pieces))
     }
 
@@ -274,24 +330,30 @@ impl Naive<'_> {
             self.workload.pools.as_slice().iter().map(|p| i64::from(p.nodes)).collect();
         let from = self.from(now, job);
         let until = from + if self.priced() { PRICES_KNOWN } else { 1 };
-        let at =
-            |start| self.sites().into_iter().any(|s| self.choose(job, start, &all, s).is_some());
+        let at = |start| {
+            let mut sites = self.sites().into_iter();
+            sites.any(|s| self.choose(job, start, (&all, i64::MAX), s).is_some())
+        };
         (from..until).any(at)
     }
 
     fn earliest(&self, now: i64, job: usize) -> Option<Vec<Piece>> {
         let free = self.free(now, job);
         for start in self.from(now, job)..now + AHEAD / 2 {
+            let pools = self.workload.pools.as_slice().len();
+            let licensed = self.licensed_until(job, (now, start), &free);
             let usable: Vec<i64> = (0u32..)
-                .zip(&free)
+                .zip(&free[..pools])
                 .map(|(pool, free)| {
                     let first = (start - now) as usize;
                     let span = &free[first..first + self.length(job, PoolId(pool)) as usize];
                     span.iter().copied().min().unwrap().max(0)
                 })
                 .collect();
-            let found =
-                self.sites().into_iter().filter_map(|s| self.choose(job, start, &usable, s));
+            let found = self
+                .sites()
+                .into_iter()
+                .filter_map(|s| self.choose(job, start, (&usable, licensed), s));
             if let Some((_, pieces)) = found.min_by_key(|(cost, _)| *cost) {
                 return Some(pieces);
             }
@@ -350,7 +412,9 @@ impl Naive<'_> {
             if starts {
                 let pieces = found.unwrap();
                 self.queue.remove(place);
+                let pools = self.workload.pools.as_slice().len();
                 let mut shares: Vec<Share> = pieces.iter().map(|piece| piece.share).collect();
+                shares.retain(|share| share.pool.index() < pools);
                 shares.sort_by_key(|share| share.pool);
                 shares.iter().for_each(|share| self.posted[share.pool.index()].sold = true);
                 self.fates[job] = Some(Fate::Starts(now, shares));
@@ -368,8 +432,13 @@ impl Naive<'_> {
             let (job, run) = (runs.job, workload.jobs[runs.job].run);
             let over =
                 |piece: &Piece| runs.start + takes(workload, job, piece.share.pool, run).0 <= now;
-            ended |= runs.pieces.iter().any(over);
-            runs.pieces.retain(|piece| !over(piece));
+            let is_node =
+                |piece: &Piece| piece.share.pool.index() < workload.pools.as_slice().len();
+            ended |= runs.pieces.iter().any(|piece| is_node(piece) && over(piece));
+            runs.pieces.retain(|piece| !is_node(piece) || !over(piece));
+            if !runs.pieces.iter().any(is_node) {
+                runs.pieces.clear();
+            }
         }
         self.running.retain(|runs| !runs.pieces.is_empty());
         ended
@@ -378,13 +447,22 @@ impl Naive<'_> {
     fn outlived(&mut self, now: i64) -> bool {
         let mut upset = false;
         let workload = self.workload;
+        let pools = workload.pools.as_slice().len();
         for runs in &mut self.running {
             for piece in runs.pieces.iter_mut().filter(|piece| piece.end <= now) {
                 let requested = workload.jobs[runs.job].requested;
-                let length = takes(workload, runs.job, piece.share.pool, requested);
+                let pool = piece.share.pool;
+                if pool.index() >= pools {
+                    continue;
+                }
+                let length = takes(workload, runs.job, pool, requested);
                 piece.end = runs.start + expected_span(length, Span(now - runs.start)).0;
                 upset = true;
             }
+            let nodes = runs.pieces.iter().filter(|it| it.share.pool.index() < pools);
+            let last = nodes.map(|it| it.end).max().unwrap_or(0);
+            let mut licences = runs.pieces.iter_mut().filter(|it| it.share.pool.index() >= pools);
+            licences.by_ref().for_each(|it| it.end = it.end.max(last));
         }
         upset
     }

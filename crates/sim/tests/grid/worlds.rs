@@ -1,11 +1,13 @@
 //! Small grids, jobs with terms, outages; and how to replay them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Attributes, Cause, Criterion, LoadPrice, Money, Outage, Performance, Pool, PoolId, Pools,
-    Price, Rates, Series, Site, SiteId, Span, Terms, Time, TimeMode, Times,
+    Attributes, Cause, Criterion, Licence, LicenceId, LicenceShare, LoadPrice, Money, Outage,
+    Performance, Pool, PoolId, Pools, Price, Rates, Series, Site, SiteId, Span, Terms, Time,
+    TimeMode, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
@@ -31,7 +33,12 @@ pub(crate) fn grid(pools: Vec<Pool>) -> Arc<Pools> {
     let sites = (0..sites).map(|site| Site { name: format!("site{site}") }).collect();
     let named = pools.into_iter().enumerate();
     let pools = named.map(|(at, pool)| Pool { name: format!("pool{at}"), ..pool }).collect();
-    Arc::new(Pools::new(sites, pools).unwrap())
+    let pools = Pools::new(sites, pools).unwrap();
+    let licence = |(name, count, price): (&str, u32, i64)| {
+        (Licence { name: name.to_owned(), count, price: Price(price) }, SiteId(0))
+    };
+    let licences = [("abaqus", 3, 0), ("matlab", 4, 1_500_000)].map(licence);
+    Arc::new(pools.with_licences(licences.into()).unwrap())
 }
 
 pub(crate) fn any_grid() -> impl Strategy<Value = Arc<Pools>> {
@@ -158,6 +165,21 @@ fn numbers() -> impl Strategy<Value = (i64, i64, u32, i64, i64)> {
 fn numbered(mut jobs: Vec<LogJob>) -> Vec<LogJob> {
     (0..).zip(&mut jobs).for_each(|(number, job)| job.number = number);
     jobs
+}
+
+/// Jobs that ask for more than processors and time, and take licences along.
+pub(crate) fn licensed_log() -> impl Strategy<Value = Vec<LogJob>> {
+    let along = prop::collection::btree_map(0u32..2, 1u32..4, 0..3);
+    prop::collection::vec((any_terms(), along, numbers()), 1..18).prop_map(|jobs| {
+        let licensed = |(terms, along, numbers): (Option<Arc<Terms>>, BTreeMap<u32, u32>, _)| {
+            let terms = terms.map_or(Terms::NONE, |terms| (*terms).clone());
+            let share = |(licence, count)| LicenceShare { licence: LicenceId(licence), count };
+            let shares: Arc<[LicenceShare]> = along.into_iter().map(share).collect();
+            let licences = (!shares.is_empty()).then_some(shares);
+            job(Some(Arc::new(Terms { licences, ..terms })), numbers)
+        };
+        numbered(jobs.into_iter().map(licensed).collect())
+    })
 }
 
 /// Jobs that ask for more than processors and time.

@@ -1,5 +1,7 @@
 //! Jobs.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -67,6 +69,9 @@ pub struct Job {
     /// Where it runs or ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<String>,
+    /// Licences that it takes along wherever it runs: names and numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub licences: BTreeMap<String, u32>,
     /// What it has paid, and what its nodes have cost since it started.
     #[serde(default)]
     pub cost_so_far: Credits,
@@ -144,6 +149,13 @@ pub struct Job {
 }
 
 impl Job {
+    /// What it takes along, as in `abaqus × 4, matlab × 1`; nothing for most jobs.
+    pub fn takes_along(&self) -> Option<String> {
+        let one = |(name, count): (&String, &u32)| format!("{name} × {count}");
+        let all: Vec<String> = self.licences.iter().map(one).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+
     /// Its name; of an array with its index, as in `sweep[3]`.
     pub fn title(&self) -> String {
         array_title(&self.name, self.array.map(|place| place.index))

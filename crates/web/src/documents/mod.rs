@@ -66,7 +66,9 @@ pub use shadow::{
     ComparedErrors, ObservedHour, ObservedPolicy, ObservedSite, ObservedWaits, Shadow, StartErrors,
 };
 pub use sign_in::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
-pub use site::{Delay, OwnersQueue, Pool, PriceChange, Site, SiteFailure, SiteList, SiteState};
+pub use site::{
+    Delay, Licence, OwnersQueue, Pool, PriceChange, Site, SiteFailure, SiteList, SiteState,
+};
 pub use start::{Expectation, RangeScore, StartRange, StartRanges, StartsWithin};
 pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,

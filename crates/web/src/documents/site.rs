@@ -225,6 +225,25 @@ pub struct Pool {
 pub struct SiteList {
     /// In the order of the configuration.
     pub sites: Vec<Site>,
+    /// What jobs may take along wherever they run; most markets have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub licences: Vec<Licence>,
+}
+
+/// Licences that the market counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"name": "abaqus", "count": 10, "free": 6, "price": 0.001, "site": "alpha"}))]
+pub struct Licence {
+    /// As jobs ask for it.
+    pub name: String,
+    /// How many there are.
+    pub count: u32,
+    /// How many no job has.
+    pub free: u32,
+    /// Per licence and second.
+    pub price: Credits,
+    /// Whose owner earns what jobs pay for it.
+    pub site: String,
 }
 
 /// Other prices for a pool: one number, a table, or none, for those of the configuration.

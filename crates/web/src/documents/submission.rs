@@ -94,6 +94,10 @@ pub struct Submission {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(nullable)]
     pub attributes: BTreeMap<String, Attribute>,
+    /// Licences that it takes along wherever it runs, by name: at least 1 of each.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(nullable)]
+    pub licences: BTreeMap<String, u32>,
     /// At one of these; empty: anywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]

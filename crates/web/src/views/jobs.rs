@@ -123,6 +123,7 @@ pub(crate) fn line(moment: &Moment<'_>, job: &Job) -> documents::Job {
         ended: job.ended().map(|at| at.0),
         expected_start: status.expected_start,
         sites: sites(state, job).into_iter().map(str::to_owned).collect(),
+        licences: job.submission.terms.licences.clone().unwrap_or_default(),
         cost_so_far: status.cost_so_far,
         cost_at_most: status.cost_at_most,
         paid: job.paid.into(),

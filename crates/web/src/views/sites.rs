@@ -7,11 +7,11 @@ use tradewind_daemon::live::outages::owners;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, RESOURCES};
-use tradewind_model::{OwnersFirst, PoolId, SiteId};
+use tradewind_model::{LicenceId, OwnersFirst, PoolId, SiteId};
 
 use super::jobs::quantile;
 use super::{failures, starts};
-use crate::documents::{Delay, OwnersQueue, Pool, Site, SiteList};
+use crate::documents::{Credits, Delay, Licence, OwnersQueue, Pool, Site, SiteList};
 
 /// All sites, with what is wrong with their pools: they are public.
 pub(crate) fn list_now(live: &Live) -> SiteList {
@@ -55,7 +55,19 @@ pub(crate) fn list(state: &State) -> SiteList {
             start_ranges: starts::score(&state.range_score_at(id)),
         }
     });
-    SiteList { sites: sites.collect() }
+    SiteList { sites: sites.collect(), licences: licences(state) }
+}
+
+fn licences(state: &State) -> Vec<Licence> {
+    let pools = state.market.pools();
+    let one = |(id, it): (LicenceId, &tradewind_model::Licence)| Licence {
+        name: it.name.clone(),
+        count: it.count,
+        free: state.market.free_licences(id),
+        price: Credits(it.price.0.into()),
+        site: pools.sites()[pools.licence_owner(id).0 as usize].name.clone(),
+    };
+    (0..).map(LicenceId).zip(pools.licences()).map(one).collect()
 }
 
 /// With the sites' own words, for those who manage them: they name accounts, paths and commands.

@@ -3,7 +3,7 @@
 
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::{Finish, Job, JobHold, Part, Phase, Promise, State};
-use tradewind_model::{JobId, Money, Time};
+use tradewind_model::{JobId, Money, Span, Time};
 
 use super::{at_peer, failures, starts, words};
 use crate::api::{Plan, Planned};
@@ -114,8 +114,9 @@ impl<'a> Moment<'a> {
     fn cost_so_far(&self, job: &Job) -> Credits {
         let since: i128 = match job.phase() {
             Phase::Running => {
-                let parts = job.parts().iter();
-                own(job, parts.map(|part| i128::from(self.part_cost(job, part).so_far.0)).sum())
+                let nodes = job.parts().iter().map(|part| self.part_cost(job, part).so_far);
+                let along = self.licences_cost(job).so_far;
+                own(job, nodes.chain([along]).map(|cost| i128::from(cost.0)).sum())
             }
             Phase::Away => at_peer::cost_until(job, self.now).0.into(),
             _ => 0,
@@ -127,8 +128,9 @@ impl<'a> Moment<'a> {
         let more: i128 = match job.phase() {
             Phase::Over(_) => 0,
             Phase::Running => {
-                let parts = job.parts().iter();
-                own(job, parts.map(|part| i128::from(self.part_cost(job, part).at_most.0)).sum())
+                let nodes = job.parts().iter().map(|part| self.part_cost(job, part).at_most);
+                let along = self.licences_cost(job).at_most;
+                own(job, nodes.chain([along]).map(|cost| i128::from(cost.0)).sum())
             }
             Phase::Handing | Phase::Away => {
                 self.state.accounts().balance(&Account::Held(job.number))
@@ -156,6 +158,22 @@ impl<'a> Moment<'a> {
             _ => job.own_share(cost),
         };
         own(before + cost(part)) - own(before)
+    }
+
+    /// What the licences cost that the job has taken along, in its present or last start: as long as
+    /// the longest of its parts works.
+    pub(crate) fn licences_cost(&self, job: &Job) -> PartCost {
+        let now = job.ended().unwrap_or(self.now);
+        let cost = |time: Span| -> Money { job.licences().iter().map(|it| it.cost(time)).sum() };
+        let times = job.parts().iter().map(|part| (self.state.charged(job, part, now), part));
+        let so_far = times.clone().map(|(time, _)| time).max().unwrap_or_default();
+        let limit = |(time, part): (Span, &Part)| match part.exit {
+            None => part.limit,
+            Some(_) => time,
+        };
+        let is_open = job.ended().is_none();
+        let at_most = if is_open { times.map(limit).max().unwrap_or_default() } else { so_far };
+        PartCost { so_far: cost(so_far), at_most: cost(at_most) }
     }
 
     /// What the job's nodes in one pool cost, in its present or last start.

@@ -231,10 +231,25 @@ fn waiting(state: &State, job: &Job) -> (&'static str, String) {
     if let Some(what) = price_limit::in_the_way(state, job) {
         return (price_limit::REASON, what);
     }
+    if let Some(what) = lacks_licences(state, job) {
+        return ("Licenses", what);
+    }
     match job.id().is_some() && job.id() == state.market.head() {
         true => first_in_queue(state, job),
         false => ("Priority", "other jobs are ahead of it in the queue".to_owned()),
     }
+}
+
+/// The first licence of which fewer are free now than the job needs.
+fn lacks_licences(state: &State, job: &Job) -> Option<String> {
+    let market = &state.market;
+    let needs = market.demand(job.id()?)?.terms().licences.as_deref()?;
+    let short = needs.iter().find(|it| it.count > market.free_licences(it.licence))?;
+    let (name, free) = (
+        &market.pools().licences()[short.licence.index()].name,
+        market.free_licences(short.licence),
+    );
+    Some(format!("it needs {} of the licence `{name}`, and {free} are free", short.count))
 }
 
 /// The word and the sentence for the first job of the queue. Where it can run, the owners' jobs may

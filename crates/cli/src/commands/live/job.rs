@@ -106,6 +106,7 @@ fn page(job: &Job) -> String {
         line("time limit", Some(limit));
     }
     line("layout", job.layout.clone());
+    line("licences", job.takes_along());
     let array = job.array.map(|it| format!("index {} of the array of job {}", it.index, it.first));
     line("array", array);
     line("submitted", Some(moment(job.submitted)));

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         None => market.get("/v1/sites")?,
     };
     let sent = only(sent, &args.pool);
-    let SiteList { sites } = sent.read()?;
+    let SiteList { sites, .. } = sent.read()?;
     let sheet: Sheet = sites::sheet(&sites);
     if sheet.rows.is_empty() {
         let names = "`tradewind sites` lists all";

@@ -1,12 +1,13 @@
 //! `tradewind sites`: nodes and prices, as `sinfo` shows them.
 
-use tradewind_web::documents::{Pool, Site, SiteList, SiteState};
+use tradewind_web::documents::{Licence, Pool, Site, SiteList, SiteState};
 
 use super::{Sheet, starts};
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::options::Format;
+use crate::output::print_styled;
 use crate::report::Report;
 use crate::tables::Side;
 
@@ -32,8 +33,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let sent = Market::open(&args.place)?.get("/v1/sites")?;
-    let SiteList { sites } = sent.read()?;
+    let SiteList { sites, licences } = sent.read()?;
     sheet(&sites).print(&sent, format)?;
+    if format == Format::Table && !licences.is_empty() {
+        print_styled(&format!("\n{}", licence_sheet(&licences).table()))?;
+    }
     let pools = sites.iter().flat_map(|site| &site.pools);
     for (pool, problem) in pools.filter_map(|pool| Some((pool, pool.problem.as_ref()?))) {
         let message = format!("pool {} has no nodes: {problem}", pool.name);
@@ -49,6 +53,25 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         }
     }
     Ok(Exit::Ok)
+}
+
+/// A row for each licence.
+fn licence_sheet(licences: &[Licence]) -> Sheet {
+    let columns = vec![
+        ("LICENCE", Side::Left),
+        ("NUMBER", Side::Right),
+        ("FREE", Side::Right),
+        ("PRICE", Side::Right),
+        ("SITE", Side::Left),
+    ];
+    let row = |it: &Licence| {
+        let numbers = [it.count.to_string(), it.free.to_string(), it.price.to_string()];
+        let mut row = vec![it.name.clone()];
+        row.extend(numbers);
+        row.push(it.site.clone());
+        row
+    };
+    Sheet { columns, rows: licences.iter().map(row).collect() }
 }
 
 /// A row for each pool.

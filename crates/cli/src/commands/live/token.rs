@@ -195,7 +195,7 @@ fn new(args: &NewArgs, format: Format, report: &Report) -> Outcome {
         (None, Format::Table | Format::Csv) => output::print(&format!("{token}\n"))?,
     }
     // The token is made: a hint that is not available is left out.
-    if let Ok(SiteList { sites }) = market.get("/v1/sites").and_then(|sent| sent.read())
+    if let Ok(SiteList { sites, .. }) = market.get("/v1/sites").and_then(|sent| sent.read())
         && let Some(hint) = hint(user, *role, &sites)
     {
         report.note(&hint);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tradewind_io::submission::{Submission, TimeLimit};
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Demand, JobShape, Market, Money, Pool, PoolId, Pools,
-    Request, Shapes, SiteId, Span, Spread, Terms,
+    Attribute, Attributes, Criterion, Demand, JobShape, Licence, LicenceShare, LicenceShares,
+    Market, Money, Pool, PoolId, Pools, Request, Shapes, SiteId, Span, Spread, Terms,
 };
 
 pub(in crate::live) use super::width::Most;
@@ -211,6 +211,7 @@ impl<'a> Wishes<'a> {
             shapes: None,
             groups: terms.groups.clone(),
             preemptible: None,
+            licences: licences(terms.licences.as_ref(), pools)?,
         };
         let (groups, unfit) = groups(submission, pools, max);
         Ok(Wishes { submission, market, base, estimate, groups, unfit })
@@ -373,6 +374,35 @@ fn one_of(
     }
     attributes.insert(name.to_owned(), Attribute::OneOf(wanted.to_vec()));
     Ok(())
+}
+
+/// What a job takes along, by the names that the market has for it.
+fn licences(
+    wanted: Option<&BTreeMap<String, u32>>,
+    pools: &Pools,
+) -> Result<LicenceShares, Refusal> {
+    let Some(wanted) = wanted else { return Ok(None) };
+    let mut shares = Vec::new();
+    for (name, &count) in wanted {
+        let refused = |message: String| {
+            let of = |it: &Licence| format!("{} (of which there are {})", it.name, it.count);
+            let known: Vec<String> = pools.licences().iter().map(of).collect();
+            let hint = match &known[..] {
+                [] => "this market counts no licences: leave the option out".to_owned(),
+                _ => format!("there are: {}", known.join(", ")),
+            };
+            Refusal::new(RefusalKind::Invalid, message, hint)
+        };
+        let unknown = || refused(format!("there is no licence `{name}`"));
+        let licence = pools.licence(name).ok_or_else(unknown)?;
+        let there_are = pools.licences()[licence.index()].count;
+        if count > there_are {
+            return Err(refused(format!("needs {count} of the licence `{name}`")));
+        }
+        shares.push(LicenceShare { licence, count });
+    }
+    shares.sort_unstable_by_key(|share| share.licence);
+    Ok(Some(shares.into()))
 }
 
 /// The work that is enough on nodes of every class: the most of limit × performance.

@@ -114,7 +114,9 @@ impl Live {
         self.leave_lines(at, &outlook)?;
         let open = |pool: PoolId| self.is_open_line(self.state.site_of(pool));
         let may = |job: &JobId| {
-            let earliest = self.state.market.demand(*job)?.terms().earliest_start;
+            let terms = self.state.market.demand(*job)?.terms();
+            // The site's scheduler knows nothing of the market's licences.
+            let earliest = terms.licences.is_none().then_some(terms.earliest_start)?;
             let number = *self.state.jobs.numbers.get(job)?;
             earliest.is_none_or(|from| from <= at).then_some(number)
         };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Demand, JobId, Money, PoolId, Pools, Time};
+use tradewind_model::{Demand, JobId, Money, PoolId, Pools, Time, licences_cost};
 
 use crate::live::money::Account;
 use crate::live::record::JobRecord;
@@ -199,15 +199,19 @@ impl Live {
     }
 }
 
-/// The lowest cost of the job if it starts now: on the cheapest nodes that suit, if nothing else ran.
+/// The lowest cost of the job if it starts now: on the cheapest nodes that suit, if nothing else ran, with
+/// what it takes along for as long as it takes on the fastest.
 /// Nothing, if there are too few.
 fn least_cost(demand: &Demand, pools: &Pools, now: Time) -> Money {
     let each = |nodes: u32, id: PoolId| {
         let length = pools.pool(id).length_of(demand);
         pools.asked(id, now, length).of(nodes, length)
     };
-    let suits = pools.iter().filter(|(_, pool)| pool.suits(demand));
-    let mut offers: Vec<_> = suits.map(|(id, pool)| (each(1, id), id, pool.nodes)).collect();
+    let suits = || pools.iter().filter(|(_, pool)| pool.suits(demand));
+    let shortest = suits().map(|(_, pool)| pool.length_of(demand)).min();
+    let along = demand.terms().licences.as_deref().unwrap_or_default();
+    let along = licences_cost(pools.licences(), along, shortest.unwrap_or_default());
+    let mut offers: Vec<_> = suits().map(|(id, pool)| (each(1, id), id, pool.nodes)).collect();
     offers.sort_by_key(|(cost, ..)| *cost);
     let mut open = demand.processors;
     let mut min = Money::ZERO;
@@ -216,5 +220,5 @@ fn least_cost(demand: &Demand, pools: &Pools, now: Time) -> Money {
         min += each(nodes, id);
         open -= nodes;
     }
-    if open > 0 { Money::ZERO } else { min }
+    if open > 0 { Money::ZERO } else { min + along }
 }

@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Value, ValueKind};
 
-const KEYS: [&str; 46] = [
+const KEYS: [&str; 47] = [
     "name",
     "script",
     "arguments",
@@ -40,6 +40,7 @@ const KEYS: [&str; 46] = [
     "deadline",
     "minimize",
     "priority",
+    "licences",
     "attributes",
     "sites",
     "partitions",
@@ -402,6 +403,7 @@ fn terms(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Conditions {
         peers: peers(fields, notes),
         shapes: None,
         groups: None,
+        licences: licences(fields, notes),
     };
     if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
         && start >= end
@@ -410,6 +412,25 @@ fn terms(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Conditions {
         notes.error(fields.line_of("deadline"), "deadline", message, "change one of them");
     }
     terms
+}
+
+fn licences(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<BTreeMap<String, u32>> {
+    let mut all = BTreeMap::new();
+    for entry in entries(fields, "licences", notes).unwrap_or_default() {
+        let place = fields.place(&format!("licences.{}", excerpt(&entry.key)));
+        let count = match &entry.value.kind {
+            ValueKind::Number(text) => lists::licence_count(text),
+            _ => None,
+        };
+        match count.filter(|_| lists::is_licence(&entry.key)) {
+            Some(count) => _ = all.insert(entry.key.to_string(), count),
+            None => {
+                let message = "this is no number of a licence".to_owned();
+                notes.error(entry.line, &place, message, lists::LICENCES);
+            }
+        }
+    }
+    Some(all).filter(|all| !all.is_empty())
 }
 
 fn name(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<String> {

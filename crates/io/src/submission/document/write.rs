@@ -155,6 +155,11 @@ fn terms(all: &mut Object, terms: &Conditions) {
     all.put("priority", Some(terms.priority).filter(|it| *it != 0));
     let wanted = Some(&terms.attributes).filter(|it| !it.is_empty());
     all.put("attributes", wanted.map(attributes));
+    let licences = terms.licences.as_ref().map(|all| {
+        let one = |(name, count): (&String, &u32)| (name.clone(), (*count).into());
+        all.iter().map(one).collect::<Map<String, Value>>()
+    });
+    all.put("licences", licences);
     let spread = Some(terms.spread).filter(|it| *it != Spread::default());
     all.put("spread", spread.map(Spread::name));
     all.put_list("sites", texts(&terms.sites));

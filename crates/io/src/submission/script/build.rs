@@ -247,6 +247,7 @@ impl OptionReader<'_> {
             peers: self.peers(),
             shapes: None,
             groups: None,
+            licences: self.value("licenses", lists::licences),
         };
         if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
             && start >= end

@@ -24,6 +24,14 @@ impl Taken {
 
 /// Free nodes over time, from a moving origin on.
 pub(in crate::policy) trait Capacity {
+    /// Whether licences are counted beside the nodes.
+    const LICENCES: bool = false;
+
+    /// Whether the books know a licence as this pool.
+    fn is_licence(&self, _pool: PoolId) -> bool {
+        false
+    }
+
     /// The origin: the moment up to which this is kept.
     fn now(&self) -> Time;
 

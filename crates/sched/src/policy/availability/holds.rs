@@ -5,12 +5,15 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use tradewind_model::{JobId, Market, PoolId, Running, Share, Span, Time};
 
+use super::licences::shares as licence_shares;
 use super::overrun::{expected_end, expected_length};
 
 /// A running job's nodes in one pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hold {
     pub(super) share: Share,
+    /// Whether these are licences, which the job holds as long as the last of its nodes.
+    pub(super) is_licence: bool,
     /// Memory of the pool in KiB, where it is counted.
     pub(super) memory: u32,
     pub(super) start: Time,
@@ -48,11 +51,11 @@ pub(super) struct Holds {
 }
 
 impl Holds {
-    /// Of a market as it stands.
-    pub(super) fn of(market: &Market) -> Holds {
+    /// Of a market as it stands, with licences or without.
+    pub(super) fn of(market: &Market, licences: bool) -> Holds {
         let mut holds = Holds::default();
         for job in market.running() {
-            of_job(market, &job, market.now()).for_each(|hold| holds.add(job.job, hold));
+            of_job(market, &job, licences).for_each(|hold| holds.add(job.job, hold));
         }
         holds
     }
@@ -195,8 +198,8 @@ impl Holds {
     }
 
     /// Expects jobs to run on that should have ended by `now`; `length` says for how long in all,
-    /// if more is known of the job than how long it was expected to run. `note` gets what they hold
-    /// from now on.
+    /// if more is known of the job than how long it was expected to run. `note` gets what nodes they
+    /// hold from now on.
     pub(super) fn extend(
         &mut self,
         now: Time,
@@ -214,21 +217,52 @@ impl Holds {
                     None => expected_end(hold.start, hold.length, now),
                 };
                 note(hold);
-                self.due.push(Reverse((hold.end, job, index)));
+                let end = hold.end;
+                self.due.push(Reverse((end, job, index)));
+                self.extend_licences(job, end);
             }
         }
         self.clean();
     }
+
+    /// A job holds nodes until then, and its licences no shorter.
+    fn extend_licences(&mut self, job: JobId, end: Time) {
+        let Some(first) = self.first(job) else { return };
+        let mut index = self.jobs[first];
+        while index != NONE {
+            let slot = &mut self.slots[index as usize];
+            let next = slot.next;
+            if slot.hold.is_licence && slot.hold.end < end {
+                slot.hold.end = end;
+                self.expect(end, job, index);
+            }
+            index = next;
+        }
+    }
 }
 
-/// What a running job has of each pool.
-pub(super) fn of_job(market: &Market, job: &Running<'_>, now: Time) -> impl Iterator<Item = Hold> {
-    let (start, demand, notice) = (job.start, job.demand, job.notice());
-    job.shares().map(move |share| {
+/// What a running job has of each pool, and of each licence where these are wanted, too.
+pub(super) fn of_job(
+    market: &Market,
+    job: &Running<'_>,
+    licences: bool,
+) -> impl Iterator<Item = Hold> {
+    let (start, demand, notice, now) = (job.start, job.demand, job.notice(), market.now());
+    let mut longest = (start, Span(1));
+    let of_nodes = |share: Share| {
         let pool = market.pools().pool(share.pool);
-        let end = start + expected_length(pool, demand, now - start);
+        let (length, elapsed) = (pool.length_of(demand), now - start);
+        let end = start + expected_length(pool, demand, elapsed);
         let end = notice.map_or(end, |it| end.min(it.leaves.max(now + Span(1))));
+        longest = longest.max((end, length));
         let memory = demand.terms().memory.unwrap_or(0).saturating_mul(share.nodes);
-        Hold { share, memory, start, length: pool.length_of(demand), end }
-    })
+        Hold { share, is_licence: false, memory, start, length, end }
+    };
+    let mut holds: Vec<Hold> = job.shares().map(of_nodes).collect();
+    if licences {
+        let (end, length) = longest;
+        let of = |share| Hold { share, is_licence: true, memory: 0, start, length, end };
+        holds.extend(licence_shares(market.pools(), demand).map(of));
+    }
+    holds.into_iter()
 }

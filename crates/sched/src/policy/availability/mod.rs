@@ -12,6 +12,7 @@
 
 mod capacity;
 mod holds;
+mod licences;
 mod outages;
 mod overrun;
 
@@ -20,6 +21,7 @@ use tradewind_model::{Event, JobId, Market, Outage, OutageId, PoolId, Profile, S
 pub(super) use capacity::Capacity;
 pub use capacity::Taken;
 use holds::{Hold, Holds};
+pub(super) use licences::shares as licence_shares;
 use outages::Outages;
 pub use overrun::{
     expected_end, expected_end_by_limit, expected_length, expected_span, missing_time,
@@ -70,7 +72,8 @@ impl<C: Capacity> Availability<C> {
     /// jobs and c outages.
     pub(super) fn of(free: C, market: &Market) -> Availability<C> {
         let now = market.now();
-        let mut all = Availability { running: Holds::of(market), ..Availability::new(free) };
+        let mut all =
+            Availability { running: Holds::of(market, C::LICENCES), ..Availability::new(free) };
         for (id, what) in market.outages() {
             all.outages.announced(id, what, now);
             if market.closure_state(id).is_some_and(|(_, begun)| begun) {
@@ -144,7 +147,9 @@ impl<C: Capacity> Availability<C> {
     /// A job that is expected to run for `length` starts now on nodes that are `taken` already.
     pub(super) fn start(&mut self, job: JobId, taken: Taken, length: Span) {
         let Taken { share, until: end, memory, .. } = taken;
-        self.running.add(job, Hold { share, memory, start: self.now(), length, end });
+        let is_licence = self.free.is_licence(share.pool);
+        let start = self.now();
+        self.running.add(job, Hold { share, is_licence, memory, start, length, end });
     }
 
     /// A job runs here since `start` that this policy did not start, and is expected to take
@@ -158,7 +163,7 @@ impl<C: Capacity> Availability<C> {
     ) {
         self.advance(now);
         let end = expected_end(start, length, now);
-        self.hold(job, Hold { share, memory: 0, start, length, end });
+        self.hold(job, Hold { share, is_licence: false, memory: 0, start, length, end });
     }
 
     /// A job holds nodes from now on.
@@ -244,7 +249,7 @@ impl<C: Capacity> Availability<C> {
     /// Writes down what happened in the market, and comes to its moment.
     pub(super) fn follow(&mut self, market: &Market, events: &[Event]) -> News {
         self.follow_by(market, events, |job, pool, elapsed| {
-            Some(expected_length(market.pools().pool(pool), market.demand(job)?, elapsed))
+            licences::expected_hold(market, job, pool, elapsed)
         })
     }
 
@@ -308,7 +313,7 @@ impl<C: Capacity> Availability<C> {
             if let Event::Started { job, .. } = event
                 && let Some(run) = market.run_of(*job).filter(|_| !self.running.has(*job))
             {
-                for hold in holds::of_job(market, &run, now) {
+                for hold in holds::of_job(market, &run, C::LICENCES) {
                     self.hold(*job, hold);
                 }
             }
@@ -347,10 +352,7 @@ impl<C: Capacity> Availability<C> {
         let now = market.now();
         self.running.extend(
             now,
-            |job, hold| {
-                let pool = market.pools().pool(hold.share.pool);
-                Some(expected_length(pool, market.demand(job)?, now - hold.start))
-            },
+            |job, hold| licences::expected_hold(market, job, hold.share.pool, now - hold.start),
             |_| (),
         );
         self.take_again(now);

@@ -1,6 +1,8 @@
 //! Nodes of pools that are set aside for a job.
 
-use tradewind_model::{Demand, JobId, Market, Place, PoolId, Profile, Share, Span, Time};
+use tradewind_model::{
+    Demand, JobId, Market, Money, Place, PoolId, Pools, Profile, Share, Span, Time,
+};
 
 use super::GridAvailability;
 use super::free::Free;
@@ -31,12 +33,44 @@ pub(crate) struct Booking {
     pub(crate) start: Time,
     /// Each pool once.
     pub(crate) parts: Vec<Part>,
+    /// Licences, for as long as the longest task takes, as the books know them.
+    pub(crate) licences: Vec<Part>,
 }
 
 impl Booking {
-    /// What it takes, pool by pool.
+    /// Of these nodes alone.
+    pub(crate) fn new(start: Time, parts: Vec<Part>) -> Booking {
+        Booking { start, parts, licences: Vec::new() }
+    }
+
+    /// With what the job takes along, if anything.
+    pub(super) fn along(mut self, shares: &[Share]) -> Booking {
+        let length = self.runtime();
+        let part = |share: &Share| Part { pool: share.pool, nodes: share.nodes, length, memory: 0 };
+        self.licences = shares.iter().map(part).collect();
+        self
+    }
+
+    /// What it takes, pool by pool, then licence by licence.
     pub(crate) fn taken(&self) -> impl Iterator<Item = Taken> + '_ {
+        self.parts.iter().chain(&self.licences).map(|part| part.taken(self.start))
+    }
+
+    /// The nodes that it takes, pool by pool.
+    pub(crate) fn nodes_taken(&self) -> impl Iterator<Item = Taken> + '_ {
         self.parts.iter().map(|part| part.taken(self.start))
+    }
+
+    /// How long the longest task takes.
+    pub(super) fn runtime(&self) -> Span {
+        self.parts.iter().map(|part| part.length).max().unwrap_or_default()
+    }
+
+    /// What the licences cost that it takes.
+    pub(in crate::policy) fn licences_cost(&self, pools: &Pools) -> Money {
+        let licence = |part: &Part| &pools.licences()[part.pool.index() - pools.as_slice().len()];
+        let cost = |part: &Part| licence(part).price.of(part.nodes, part.length);
+        self.licences.iter().map(cost).sum()
     }
 
     /// From its start until all its tasks are over.
@@ -46,8 +80,7 @@ impl Booking {
 
     /// When all its tasks are over.
     pub(crate) fn end(&self) -> Time {
-        let longest = self.parts.iter().map(|part| part.length).max().unwrap_or_default();
-        self.start + longest
+        self.start + self.runtime()
     }
 
     /// As the market wants to know it.
@@ -79,8 +112,9 @@ impl GridAvailability {
     /// Of one pool that was looked at alone until now.
     pub(in crate::policy) fn of_one(
         nodes: availability::Availability<Profile>,
+        market: &Market,
     ) -> GridAvailability {
-        nodes.map(Free::of_pool)
+        nodes.map(|nodes| Free::of_pool(nodes, market.pools()))
     }
 
     /// Of a market as it stands, for one that does not follow it.
@@ -100,7 +134,7 @@ impl GridAvailability {
 
     /// A job starts now where it was booked; the booking has been taken.
     pub(in crate::policy) fn begin(&mut self, job: JobId, booking: &Booking) {
-        for part in &booking.parts {
+        for part in booking.parts.iter().chain(&booking.licences) {
             self.start(job, part.taken(booking.start), part.length);
         }
     }

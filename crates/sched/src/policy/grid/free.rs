@@ -1,6 +1,6 @@
 //! What is free in each pool, and in all of them together.
 
-use tradewind_model::{Pool, Pools, Profile, Time};
+use tradewind_model::{Licence, Pool, PoolId, Pools, Profile, Time};
 
 use super::rooms::{RoomRequest, Rooms};
 use super::search::Starts;
@@ -33,6 +33,8 @@ pub(in crate::policy) struct Free {
     profiles: Vec<Profile>,
     /// By pool: free memory in KiB; empty where it is not counted. Moved on with the nodes.
     memory: Vec<Profile>,
+    /// By licence. The books know them as pools behind those of nodes.
+    licences: Vec<Profile>,
     /// By pool: when its profile changes next.
     changes: Vec<Time>,
     /// By pool: whether nodes are taken that are not there, at any moment.
@@ -54,7 +56,15 @@ impl Free {
         let profiles = pools.as_slice().iter().map(fresh).collect();
         let memory = pools.iter().filter_map(|(id, _)| pools.memory(id));
         let memory = memory.map(|memory| Profile::new(memory, now)).collect();
-        Free { memory, ..Free::of(profiles, Profile::new(pools.nodes(), now)) }
+        let free = Free::of(profiles, Profile::new(pools.nodes(), now));
+        Free { memory, ..free }.with_licences(pools)
+    }
+
+    fn with_licences(mut self, pools: &Pools) -> Free {
+        let fresh = |licence: &Licence| Profile::new(licence.count, self.sum.origin());
+        self.licences = pools.licences().iter().map(fresh).collect();
+        self.openings.resize(self.profiles.len() + self.licences.len(), PoolOpening::NONE);
+        self
     }
 
     fn of(profiles: Vec<Profile>, sum: Profile) -> Free {
@@ -62,6 +72,7 @@ impl Free {
         let mut free = Free {
             profiles,
             memory: Vec::new(),
+            licences: Vec::new(),
             changes: vec![Time::INFINITY; count],
             lacks: vec![false; count],
             lacking: 0,
@@ -99,10 +110,23 @@ impl Free {
         self.changed(pool);
     }
 
-    /// Of one pool.
-    pub(super) fn of_pool(profile: Profile) -> Free {
+    /// Of one pool, and no licence is taken.
+    pub(super) fn of_pool(profile: Profile, pools: &Pools) -> Free {
         let sum = profile.clone();
-        Free::of(vec![profile], sum)
+        Free::of(vec![profile], sum).with_licences(pools)
+    }
+
+    /// The licence that the books know as this pool, moved on to the origin.
+    fn licence(&mut self, pool: PoolId) -> Option<&mut Profile> {
+        let (at, origin) = (pool.index().checked_sub(self.profiles.len())?, self.sum.origin());
+        let profile = self.licences.get_mut(at)?;
+        profile.advance(origin);
+        Some(profile)
+    }
+
+    /// Profiles of free licences.
+    pub(in crate::policy) fn licences(&self) -> &[Profile] {
+        &self.licences
     }
 
     /// Searches begin again without what they know.
@@ -124,18 +148,21 @@ impl Free {
         self.rooms.give(from, until);
     }
 
-    /// Nodes by pool, memory by pool (none where it is not counted), and the nodes of all together.
-    pub(super) fn parts(&mut self) -> (&[Profile], &[Profile], PoolsTogether<'_>) {
+    /// What a place is looked for in, and the nodes of all pools together.
+    pub(super) fn parts(&mut self) -> (FreeParts<'_>, PoolsTogether<'_>) {
         let sound = self.lacking == 0;
+        let Free { profiles, memory, licences, .. } = self;
         (
-            &self.profiles,
-            &self.memory,
+            FreeParts { profiles, memory, licences },
             PoolsTogether { sound, profile: &self.sum, rooms: &mut self.rooms },
         )
     }
 
     /// Gives nodes back without noting it, as they may be taken again.
     pub(in crate::policy) fn lift(&mut self, taken: Taken) {
+        if let Some(licence) = self.licence(taken.share.pool) {
+            return Capacity::give(licence, taken);
+        }
         self.change_memory(&taken, Profile::give);
         self.change(taken.share.pool.index(), |profile| Capacity::give(profile, taken));
         Capacity::give(&mut self.sum, taken);
@@ -148,6 +175,12 @@ impl Free {
 }
 
 impl Capacity for Free {
+    const LICENCES: bool = true;
+
+    fn is_licence(&self, pool: PoolId) -> bool {
+        pool.index() >= self.profiles.len()
+    }
+
     fn now(&self) -> Time {
         self.sum.origin()
     }
@@ -163,7 +196,7 @@ impl Capacity for Free {
 
     fn clear(&mut self, now: Time) {
         Capacity::clear(&mut self.profiles, now);
-        self.memory.iter_mut().for_each(|memory| memory.clear(now));
+        self.memory.iter_mut().chain(&mut self.licences).for_each(|it| it.clear(now));
         self.sum.clear(now);
         (0..self.profiles.len()).for_each(|pool| self.changed(pool));
         self.rooms = Rooms::default();
@@ -171,6 +204,9 @@ impl Capacity for Free {
     }
 
     fn take(&mut self, taken: Taken) {
+        if let Some(licence) = self.licence(taken.share.pool) {
+            return Capacity::take(licence, taken);
+        }
         self.change_memory(&taken, Profile::take);
         self.change(taken.share.pool.index(), |profile| Capacity::take(profile, taken));
         Capacity::take(&mut self.sum, taken);
@@ -182,10 +218,25 @@ impl Capacity for Free {
     }
 
     fn fits(&self, taken: &Taken) -> bool {
+        let licence = taken.share.pool.index().checked_sub(self.profiles.len());
+        if let Some(at) = licence {
+            return self.licences.get(at).is_some_and(|licence| Capacity::fits(licence, taken));
+        }
         let memory = self.memory.get(taken.share.pool.index());
         self.profiles.fits(taken)
             && memory.is_none_or(|it| it.fits(taken.memory, taken.from, taken.until - taken.from))
     }
+}
+
+/// What is free, in all that is counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FreeParts<'f> {
+    /// Nodes by pool.
+    pub(super) profiles: &'f [Profile],
+    /// Memory by pool; none where it is not counted.
+    pub(super) memory: &'f [Profile],
+    /// By licence.
+    pub(super) licences: &'f [Profile],
 }
 
 /// All pools together. Where less than n nodes are free in the sum, no n nodes are free in any

@@ -3,6 +3,7 @@
 
 mod booking;
 mod free;
+mod licences;
 mod names;
 mod outline;
 mod priced;
@@ -14,9 +15,10 @@ mod wish;
 
 pub(crate) use booking::{Booking, Part};
 pub(super) use free::{Free, PoolOpening};
+pub(super) use licences::Along;
 pub(crate) use names::Names;
 pub(super) use outline::{RequestOutline, fits_at_once};
-pub(super) use search::Starts;
+pub(super) use search::{PoolRoom, Starts};
 pub use shapes::ShapeRule;
 pub(super) use tariff::Tariff;
 pub use tradewind_model::Spread;

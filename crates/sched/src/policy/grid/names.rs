@@ -77,7 +77,7 @@ impl Names {
                 None => parts.push(Part { pool, nodes: 1, length: task.length, memory: 0 }),
             }
         }
-        Booking { start: window.start(), parts }
+        Booking::new(window.start(), parts)
     }
 
     /// What is free within the horizon.

@@ -26,7 +26,7 @@ impl RequestOutline {
         }
     }
 
-    /// Of a job without a deadline, for nodes of any sites, and without a trade, that could run if everything were free.
+    /// Of a job without a deadline, for nodes of any sites, without licences and without a trade, that could run if everything were free.
     /// `None`: only a [`PlacementRequest`] can say. Looks at the pools that it would take, and at
     /// the slowest.
     pub(in crate::policy) fn quick(
@@ -35,7 +35,8 @@ impl RequestOutline {
         demand: &Demand,
     ) -> Option<RequestOutline> {
         let terms = demand.terms();
-        if terms.deadline.is_some() || terms.spread != Spread::Grid || demand.is_moldable() {
+        let plain = terms.spread == Spread::Grid && terms.licences.is_none();
+        if terms.deadline.is_some() || !plain || demand.is_moldable() {
             return None;
         }
         let (mut left, mut cost) = (demand.processors, 0i128);
@@ -84,7 +85,7 @@ pub(in crate::policy) fn fits_at_once(
     (now, end): (Time, Time),
 ) -> bool {
     let terms = demand.terms();
-    if terms.spread != Spread::Grid {
+    if terms.spread != Spread::Grid || terms.licences.is_some() {
         return false;
     }
     let start = terms.earliest_start.map_or(now, |start| start.max(now));

@@ -13,6 +13,7 @@ use tradewind_model::{Level, Money, Price, Profile, Rates, Reason, Series, Span,
 
 use super::booking::{Booking, Part};
 use super::free::Free;
+use super::licences::LicenceRoom;
 use super::search::{PricedBooking, SearchBounds, Starts};
 use super::wish::{PlacementRequest, PoolGroup, PoolOffer};
 
@@ -48,8 +49,8 @@ impl ChangingPrices {
 /// What is free where a place is looked for.
 #[derive(Clone, Copy)]
 pub(super) enum FreeNodes<'f> {
-    /// By pool.
-    Beside(&'f [Profile]),
+    /// Beside what is taken.
+    Beside(&'f Free),
     /// All nodes of every pool.
     Empty,
 }
@@ -58,7 +59,9 @@ pub(super) enum FreeNodes<'f> {
 struct PricedPool<'w> {
     offer: &'w PoolOffer,
     profile: Option<&'w Profile>,
-    /// When the number of free nodes changes.
+    /// Without them no task fits.
+    licences: Vec<LicenceRoom<'w>>,
+    /// When the number of free nodes, or of licences that the job takes along, changes.
     changes: Vec<Level>,
     until: Time,
     usable: u32,
@@ -98,6 +101,10 @@ impl PlacementRequest {
     pub(in crate::policy) fn has_nodes(&self, free: &Free, starts: Starts) -> bool {
         let SearchBounds { from, .. } = self.bounds(starts);
         let usable = |offer: &PoolOffer| {
+            let mut licences = self.along.rooms(free.licences()).into_iter();
+            if !licences.all(|it| it.fits(from, offer.length)) {
+                return 0;
+            }
             let free = free.profiles()[offer.pool.index()].min(from, offer.length);
             free.clamp(0, i64::from(offer.nodes))
         };
@@ -148,7 +155,8 @@ impl PlacementRequest {
                 prices.allows(offer, booking.start).then(|| prices.cost(offer, booking.start));
             cost.map(|cost| i128::from(cost) * i128::from(part.nodes))
         };
-        booking.parts.iter().map(of).sum()
+        let nodes: i128 = booking.parts.iter().map(of).sum::<Option<i128>>()?;
+        Some(nodes + self.along.cost(booking.runtime()))
     }
 }
 
@@ -160,17 +168,21 @@ impl<'w> GroupWalk<'w> {
         bounds: SearchBounds,
     ) -> GroupWalk<'w> {
         let view = |offer: &'w PoolOffer| {
-            let profile = match room {
-                FreeNodes::Beside(profiles) => Some(&profiles[offer.pool.index()]),
-                FreeNodes::Empty => None,
+            let (profile, licences) = match room {
+                FreeNodes::Beside(free) => {
+                    (Some(&free.profiles()[offer.pool.index()]), wish.along.rooms(free.licences()))
+                }
+                FreeNodes::Empty => (None, Vec::new()),
             };
             let mut changes = Vec::new();
             let until = bounds.until_for(offer.length);
             if bounds.from < until {
                 let end = until.min(Time::INFINITY - offer.length) + offer.length;
-                profile.iter().for_each(|it| it.levels(bounds.from, end, &mut changes));
+                let profiles = profile.into_iter().chain(licences.iter().map(|it| it.free));
+                profiles.for_each(|it| it.levels(bounds.from, end, &mut changes));
+                changes.sort_by_key(|level| level.at);
             }
-            PricedPool { offer, profile, changes, until, usable: 0 }
+            PricedPool { offer, profile, licences, changes, until, usable: 0 }
         };
         let views = group.offers.iter().map(view).collect();
         GroupWalk { wish, prices, views, bounds, cheapest: None, most: 0 }
@@ -232,17 +244,34 @@ impl<'w> GroupWalk<'w> {
         let mut offers: Vec<(i64, &PricedPool<'_>)> =
             views.map(|view| (self.prices.cost(view.offer, start), view)).collect();
         offers.sort_by_key(|(cost, view)| (*cost, view.offer.length, view.offer.pool));
+        let caps = self.wish.along.caps(offers.iter().map(|(_, view)| view.offer.length));
+        let within = |cap: Span| {
+            let offers = offers.iter().filter(|(_, view)| view.offer.length <= cap);
+            self.first_of(offers, start)
+        };
+        let cheapest = caps.into_iter().filter_map(within).min_by_key(|(cost, _)| *cost);
+        cheapest.unwrap_or_else(|| (i128::MAX, Booking::new(start, Vec::new())))
+    }
+
+    /// The first of these nodes, with what the job takes along; `None` if they are too few.
+    fn first_of<'o>(
+        &self,
+        offers: impl Iterator<Item = &'o (i64, &'o PricedPool<'o>)>,
+        start: Time,
+    ) -> Option<PricedBooking> {
         let (mut left, mut cost, mut parts) = (self.wish.wanted, 0i128, Vec::new());
         for (each, view) in offers {
             let nodes = left.min(view.usable);
-            cost += i128::from(nodes) * i128::from(each);
+            cost += i128::from(nodes) * i128::from(*each);
             parts.push(self.wish.part(view.offer.pool, nodes, view.offer.length));
             left -= nodes;
             if left == 0 {
-                break;
+                let along = &self.wish.along;
+                let booking = Booking::new(start, parts).along(&along.shares);
+                return Some((cost + along.cost(booking.runtime()), booking));
             }
         }
-        (cost, Booking { start, parts })
+        None
     }
 
     /// The first start after `at` at which other nodes are free for some task.
@@ -263,7 +292,8 @@ impl<'w> GroupWalk<'w> {
 
 impl PricedPool<'_> {
     fn look(&mut self, prices: &ChangingPrices, at: Time) {
-        let is_possible = at < self.until && prices.allows(self.offer, at);
+        let has_licences = || self.licences.iter().all(|it| it.fits(at, self.offer.length));
+        let is_possible = at < self.until && prices.allows(self.offer, at) && has_licences();
         let nodes = i64::from(self.offer.nodes);
         let free = match (is_possible, self.profile) {
             (false, _) => 0,

@@ -4,6 +4,7 @@ use tradewind_model::{PoolId, Profile, Span, Time};
 
 use super::booking::{Booking, Part};
 use super::free::Free;
+use super::licences::LicenceRoom;
 use super::priced::FreeNodes;
 use super::rooms::RoomRequest;
 use super::wish::{PlacementRequest, PoolGroup, PoolOffer};
@@ -87,7 +88,7 @@ impl PlacementRequest {
     /// nothing where they do not.
     pub(in crate::policy) fn priced_start(&self, free: &Free, starts: Starts) -> Option<Time> {
         let (prices, bounds) = (self.prices.as_ref()?, self.bounds(starts));
-        let room = FreeNodes::Beside(free.profiles());
+        let room = FreeNodes::Beside(free);
         let find = |shape: &PlacementRequest| {
             let of = |group| shape.earliest_priced((group, prices), room, bounds);
             shape.groups.iter().filter_map(of).map(|(_, booking)| booking.start).min()
@@ -125,7 +126,7 @@ impl PlacementRequest {
         for group in &self.groups {
             let found = match &self.prices {
                 Some(prices) if self.minds_prices() => {
-                    let room = FreeNodes::Beside(free.profiles());
+                    let room = FreeNodes::Beside(free);
                     self.earliest_priced((group, prices), room, bounds)
                 }
                 _ => self.earliest_in(group, free, bounds),
@@ -148,11 +149,13 @@ impl PlacementRequest {
         free: &mut Free,
         bounds: SearchBounds,
     ) -> Option<PricedBooking> {
-        let (profiles, memories, mut sum) = free.parts();
+        let (parts, mut sum) = free.parts();
+        let licences = self.along.rooms(parts.licences);
         let room = |offer: &PoolOffer| PoolRoom {
-            nodes: &profiles[offer.pool.index()],
-            memory: memories.get(offer.pool.index()).filter(|_| self.memory > 0),
+            nodes: &parts.profiles[offer.pool.index()],
+            memory: parts.memory.get(offer.pool.index()).filter(|_| self.memory > 0),
             each: self.memory,
+            licences: &licences,
         };
         if let [offer] = &group.offers[..] {
             return self.earliest_on(*offer, room(offer), bounds);
@@ -194,8 +197,9 @@ impl PlacementRequest {
             false => room.earliest_before(nodes, length, from, until),
         }?;
         let parts = vec![self.part(pool, nodes, length)];
-        let cost = self.cost_at(&offer, start);
-        Some((i128::from(nodes) * i128::from(cost), Booking { start, parts }))
+        let cost = i128::from(nodes) * i128::from(self.cost_at(&offer, start));
+        let booking = Booking::new(start, parts).along(&self.along.shares);
+        Some((cost + self.along.cost(length), booking))
     }
 
     /// So many tasks in a pool.
@@ -212,15 +216,17 @@ impl PlacementRequest {
     /// cost, where prices do not change.
     fn choose(&self, views: &[PoolView<'_>], start: Time) -> Option<PricedBooking> {
         let usable = views.iter().filter(|view| view.usable > 0);
-        match &self.prices {
-            None => self.first_of(usable, start),
-            Some(_) => {
-                let mut usable: Vec<&PoolView<'_>> = usable.collect();
-                let cost = |offer: &PoolOffer| self.cost_at(offer, start);
-                usable.sort_by_key(|it| (cost(&it.offer), it.offer.length, it.offer.pool));
-                self.first_of(usable.into_iter(), start)
-            }
+        if self.prices.is_none() && self.along.per_second == 0 {
+            return self.first_of(usable, start);
         }
+        let mut usable: Vec<&PoolView<'_>> = usable.collect();
+        let cost = |offer: &PoolOffer| self.cost_at(offer, start);
+        usable.sort_by_key(|it| (cost(&it.offer), it.offer.length, it.offer.pool));
+        let within = |cap: Span| {
+            self.first_of(usable.iter().copied().filter(|it| it.offer.length <= cap), start)
+        };
+        let caps = self.along.caps(usable.iter().map(|it| it.offer.length));
+        caps.into_iter().filter_map(within).min_by_key(|(cost, _)| *cost)
     }
 
     /// Nodes of the first views that have enough, if they keep to the budget.
@@ -237,7 +243,9 @@ impl PlacementRequest {
             parts.push(self.part(offer.pool, nodes, offer.length));
             left -= nodes;
             if left == 0 {
-                return (cost <= self.budget).then_some((cost, Booking { start, parts }));
+                let booking = Booking::new(start, parts).along(&self.along.shares);
+                let cost = cost + self.along.cost(booking.runtime());
+                return (cost <= self.budget).then_some((cost, booking));
             }
         }
         None
@@ -259,17 +267,30 @@ fn next(views: &mut [PoolView<'_>], missing: u64) -> Option<Time> {
 
 /// What is free of a pool, in all that it counts.
 #[derive(Clone, Copy)]
-struct PoolRoom<'p> {
-    nodes: &'p Profile,
+pub(in crate::policy) struct PoolRoom<'p> {
+    pub(in crate::policy) nodes: &'p Profile,
     /// Memory in KiB, where it is counted and the job takes some.
     memory: Option<&'p Profile>,
     /// What each task takes of it.
     each: u32,
+    /// Without them no task fits.
+    licences: &'p [LicenceRoom<'p>],
 }
 
-impl PoolRoom<'_> {
+impl<'p> PoolRoom<'p> {
+    /// Of a pool whose memory is not counted.
+    pub(in crate::policy) fn beside(
+        nodes: &'p Profile,
+        licences: &'p [LicenceRoom<'p>],
+    ) -> PoolRoom<'p> {
+        PoolRoom { nodes, memory: None, each: 0, licences }
+    }
+
     /// How many tasks fit from `at` on for so long; below zero if nodes are lacking.
     fn min(&self, at: Time, length: Span) -> i64 {
+        if !self.licences.iter().all(|it| it.fits(at, length)) {
+            return 0;
+        }
         let nodes = self.nodes.min(at, length);
         let Some(memory) = self.memory.filter(|_| nodes > 0) else { return nodes };
         nodes.min(memory.min(at, length).max(0) / i64::from(self.each.max(1)))
@@ -279,11 +300,12 @@ impl PoolRoom<'_> {
         let memory = self.each.saturating_mul(tasks);
         self.nodes.fits(tasks, from, length)
             && self.memory.is_none_or(|it| it.fits(memory, from, length))
+            && self.licences.iter().all(|it| it.fits(from, length))
     }
 
     /// The earliest start in `[from, until)` at which so many tasks fit: each dimension moves it on
     /// until none does.
-    fn earliest_before(
+    pub(in crate::policy) fn earliest_before(
         &self,
         tasks: u32,
         length: Span,
@@ -292,9 +314,14 @@ impl PoolRoom<'_> {
     ) -> Option<Time> {
         loop {
             let at = self.nodes.earliest_before(tasks, length, from, until)?;
-            let Some(memory) = self.memory else { return Some(at) };
-            let each = self.each.saturating_mul(tasks);
-            from = memory.earliest_before(each, length, at, until)?;
+            from = at;
+            if let Some(memory) = self.memory {
+                let each = self.each.saturating_mul(tasks);
+                from = memory.earliest_before(each, length, from, until)?;
+            }
+            for licence in self.licences {
+                from = licence.earliest_before(length, from, until)?;
+            }
             if from == at {
                 return Some(at);
             }

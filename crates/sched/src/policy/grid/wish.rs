@@ -6,6 +6,7 @@ use tradewind_model::{
 };
 
 use super::booking::{Booking, Part};
+use super::licences::Along;
 use super::priced::ChangingPrices;
 use super::shapes::{self, MadeRequest, OtherShapes};
 use crate::policy::inbox::{self, Comes};
@@ -62,6 +63,7 @@ pub(in crate::policy) struct PlacementRequest {
     pub(super) wanted: u32,
     /// Memory of each task in KiB; 0 where it is not counted.
     pub(super) memory: u32,
+    pub(super) along: Along,
     pub(super) budget: i128,
     pub(super) earliest_start: Option<Time>,
     pub(super) deadline: Time,
@@ -182,6 +184,7 @@ impl PlacementRequest {
         let mut wish = PlacementRequest {
             wanted: demand.processors,
             memory: terms.memory.filter(|_| pools.counts_memory()).unwrap_or(0),
+            along: Along::of(pools, demand),
             budget: terms.budget.map_or(i128::MAX, |budget| i128::from(budget.0)),
             earliest_start: terms.earliest_start,
             deadline: terms.deadline.unwrap_or(Time::INFINITY),
@@ -242,7 +245,8 @@ impl PlacementRequest {
                 let offer = group.offers.iter().find(|offer| offer.pool == part.pool)?;
                 Some(i128::from(offer.cost) * i128::from(part.nodes))
             };
-            booking.parts.iter().map(of).sum::<Option<i128>>()
+            let nodes = booking.parts.iter().map(of).sum::<Option<i128>>()?;
+            Some(nodes + self.along.cost(booking.runtime()))
         };
         self.groups.iter().filter_map(cost).any(|cost| cost <= self.budget)
     }
@@ -261,7 +265,8 @@ impl PlacementRequest {
             let requests = shapes.requests.iter().map(|shape| shape.without(left_out)).collect();
             Box::new(OtherShapes { rule: shapes.rule, requests })
         });
-        PlacementRequest { groups, prices: self.prices.clone(), shapes, ..*self }
+        let (along, prices) = (self.along.clone(), self.prices.clone());
+        PlacementRequest { groups, along, prices, shapes, ..*self }
     }
 
     /// Whether the booking keeps the job's budget, earliest start and deadline.
@@ -272,16 +277,24 @@ impl PlacementRequest {
             && self.affords(booking)
     }
 
-    /// What the cheapest of the offers with tasks of `length` at most cost together; `None` if
-    /// they are too few.
+    /// What the cheapest of the offers with tasks of `length` at most cost together, with what the
+    /// job takes along; `None` if they are too few.
     fn cost(&self, offers: &[PoolOffer], length: Span) -> Option<i128> {
-        let (mut left, mut cost) = (self.wanted, 0i128);
+        let caps = self.along.caps(offers.iter().map(|offer| offer.length));
+        let cost = |cap: Span| self.cost_within(offers, cap.min(length));
+        caps.into_iter().filter_map(cost).min()
+    }
+
+    /// The same of the offers that cost least by themselves.
+    fn cost_within(&self, offers: &[PoolOffer], length: Span) -> Option<i128> {
+        let (mut left, mut cost, mut longest) = (self.wanted, 0i128, Span(0));
         for offer in offers.iter().filter(|offer| offer.length <= length) {
             let nodes = left.min(offer.nodes);
             cost += i128::from(nodes) * i128::from(offer.cost);
+            longest = longest.max(offer.length);
             left -= nodes;
             if left == 0 {
-                return Some(cost);
+                return Some(cost + self.along.cost(longest));
             }
         }
         None
@@ -310,6 +323,12 @@ impl PlacementRequest {
     pub(in crate::policy) fn pools(&self) -> impl Iterator<Item = (PoolId, Span)> + '_ {
         let offers = self.each().flat_map(|shape| &shape.groups).flat_map(|group| &group.offers);
         offers.map(|offer| (offer.pool, offer.length))
+    }
+
+    /// What the job takes along, as the books know it, and for how long at most.
+    pub(in crate::policy) fn licences(&self) -> impl Iterator<Item = (PoolId, Span)> + '_ {
+        let longest = if self.along.shares.is_empty() { Span(0) } else { self.longest_task() };
+        self.along.shares.iter().map(move |share| (share.pool, longest))
     }
 
     /// How long a task takes at most.

@@ -66,7 +66,7 @@ impl Fill {
             let part =
                 Part { pool: PoolId(0), nodes: job.processors, length: job.estimate, memory: 0 };
             waiting.turn = job.turn;
-            waiting.reserved = job.reserved.map(|start| Booking { start, parts: vec![part] });
+            waiting.reserved = job.reserved.map(|start| Booking::new(start, vec![part]));
             fill.line.insert(waiting);
         }
         fill
@@ -350,7 +350,7 @@ impl Fill {
             let (job, booking) = (it.rank.job, it.reserved.clone());
             booking
                 .into_iter()
-                .flat_map(move |it| it.taken().map(|it| (job, it)).collect::<Vec<_>>())
+                .flat_map(move |it| it.nodes_taken().map(|it| (job, it)).collect::<Vec<_>>())
         };
         self.line.iter().flat_map(of).collect()
     }

@@ -124,8 +124,10 @@ impl GridFill {
         let (plain, nodes) = std::mem::replace(&mut **plain, empty).into_parts();
         let fresh = || GridAvailability::of_pools(market);
         let fill = Fill::of(self.settings, plain, market);
-        self.queue =
-            GridQueue::Pools(Box::new((fill, nodes.map_or_else(fresh, GridAvailability::of_one))));
+        self.queue = GridQueue::Pools(Box::new((
+            fill,
+            nodes.map_or_else(fresh, |nodes| GridAvailability::of_one(nodes, market)),
+        )));
     }
 }
 
@@ -152,6 +154,7 @@ fn asks_for_time_only(pool: &Pool, demand: &Demand) -> bool {
         let cost = i128::from(price.0) * i128::from(demand.processors);
         terms.earliest_start.is_none()
             && terms.deadline.is_none()
+            && terms.licences.is_none()
             && terms.budget.is_none_or(|budget| cost <= i128::from(budget.0))
     };
     if demand.is_moldable() {

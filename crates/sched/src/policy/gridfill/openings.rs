@@ -42,7 +42,8 @@ impl Openings {
     /// Takes note of what became free since the last call, for every job of the next walk, or
     /// those that this one has not reached.
     pub(super) fn note(&mut self, free: &mut Free) {
-        self.pools.resize_with(free.profiles().len(), Openness::default);
+        let count = free.profiles().len() + free.licences().len();
+        self.pools.resize_with(count, Openness::default);
         for (pool, opening) in self.pools.iter_mut().zip(free.opened()) {
             pool.ahead = pool.ahead.and(opening);
         }
@@ -79,7 +80,7 @@ impl Openings {
             pool.passed += pool.missed[pool.passed..].iter().take_while(|it| behind(it)).count();
         }
         let mut all = PoolOpening::NONE;
-        for (pool, length) in wish.pools() {
+        for (pool, length) in wish.pools().chain(wish.licences()) {
             let pool = &self.pools[pool.index()];
             let missed = pool.missed.get(pool.passed).map_or(PoolOpening::NONE, |it| it.1);
             let opening = pool.ahead.and(missed);

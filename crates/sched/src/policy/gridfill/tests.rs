@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Demand, Money, Outage, OutageId, Place, Pool, PoolId, Pools,
-    Price, Site, SiteId, Span, Terms, Times,
+    Admission, Attributes, Cause, Demand, Licence, LicenceId, LicenceShare, Money, Outage,
+    OutageId, Place, Pool, PoolId, Pools, Price, Site, SiteId, Span, Terms, Times,
 };
 
 use super::*;
@@ -62,19 +62,23 @@ fn any_terms(percent: u32) -> impl Strategy<Value = Option<Arc<Terms>>> {
         prop::option::weighted(0.2, prop::sample::select(vec![1_000u32, 1_500])),
         any_mode(),
         prop::sample::select(vec![Spread::Grid, Spread::Grid, Spread::Grid, Spread::Site]),
+        prop::option::weighted(0.4, (0u32..2, 1u32..4)),
     );
-    let terms = limits.prop_map(|(budget, price, earliest, deadline, speed, times, spread)| {
-        Arc::new(Terms {
-            budget: budget.map(Money::credits),
-            max_price: price.map(Price::credits),
-            earliest_start: earliest.map(Time),
-            deadline: deadline.map(Time),
-            min_performance: speed.map(performance),
-            times,
-            spread,
-            ..Terms::NONE
-        })
-    });
+    let terms =
+        limits.prop_map(|(budget, price, earliest, deadline, speed, times, spread, along)| {
+            let share = |(licence, count)| LicenceShare { licence: LicenceId(licence), count };
+            Arc::new(Terms {
+                budget: budget.map(Money::credits),
+                max_price: price.map(Price::credits),
+                earliest_start: earliest.map(Time),
+                deadline: deadline.map(Time),
+                min_performance: speed.map(performance),
+                times,
+                spread,
+                licences: along.map(|along| Arc::from([share(along)])),
+                ..Terms::NONE
+            })
+        });
     (0u32..100, terms).prop_map(move |(drawn, terms)| (drawn < percent).then_some(terms))
 }
 
@@ -114,7 +118,13 @@ fn any_pools(max: usize) -> impl Strategy<Value = Arc<Pools>> {
             times: if at % 2 == 0 { Times::Work } else { Times::Wall },
         };
         let sites = (0..3).map(|at| Site { name: format!("site{at}") }).collect();
-        Arc::new(Pools::new(sites, pools.into_iter().enumerate().map(pool).collect()).unwrap())
+        let pools = Pools::new(sites, pools.into_iter().enumerate().map(pool).collect()).unwrap();
+        let licence = |(name, count, price): (&str, u32, i64)| {
+            let price = Price::credits(price);
+            (Licence { name: name.to_owned(), count, price }, SiteId(0))
+        };
+        let licences = [("abaqus", 3, 0), ("matlab", 4, 2)].map(licence);
+        Arc::new(pools.with_licences(licences.into()).unwrap())
     })
 }
 
@@ -237,7 +247,7 @@ fn reservations(tested: &GridFill) -> Vec<(JobId, Option<Booking>)> {
             length: waiting.estimate,
             memory: 0,
         };
-        waiting.reserved.map(|start| Booking { start, parts: vec![part] })
+        waiting.reserved.map(|start| Booking::new(start, vec![part]))
     };
     match &tested.queue {
         GridQueue::Plain(plain) => {

@@ -57,6 +57,21 @@ impl State {
             self.count_income(pool, used, amount);
             self.consume(number, used.consumed)?;
         }
+        self.settle_licences(number)
+    }
+
+    /// Owners of licences get what was used: as long as the longest of the job's parts pays.
+    fn settle_licences(&mut self, number: u64) -> Result<(), ApplyError> {
+        let (at, rules) = (self.now(), self.ledger.rules);
+        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
+        let time = job.charged_longest(at, rules);
+        let costs = job.licences().iter().map(|it| (it.share.licence, it.cost(time)));
+        for (licence, amount) in costs.collect::<Vec<_>>() {
+            let pools = self.market.pools();
+            let site = pools.licence_owner(licence).0 as usize;
+            let owner = Account::Owner(pools.sites()[site].name.clone());
+            self.charge(number, owner, Used::NOTHING_HERE, amount)?;
+        }
         Ok(())
     }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Demand, Event, JobId, Place, PoolId, Price, Share, SiteId, Span, Time,
+    Command, Demand, Event, JobId, LicenceShare, Place, PoolId, Price, Share, SiteId, Span, Time,
 };
 
 use crate::live::state::ApplyError;
 use crate::live::state::jobs::choice::Choice;
 use crate::live::state::jobs::{
-    Beginning, JobEnd, JobRecord, LastStage, Run, RunNotice, Stage, StartBarrier,
+    Beginning, HeldLicences, JobEnd, JobRecord, LastStage, Run, RunNotice, Stage, StartBarrier,
 };
 use crate::live::state::{
     BookedPart, Booking, Finish, Happening, Job, JobHold, Part, Setback, State,
@@ -285,6 +285,7 @@ impl State {
     fn begin(&mut self, number: u64, id: JobId, parts: Vec<Part>) -> Result<(), ApplyError> {
         let started = self.now();
         let demand = self.market.demand(id).cloned().ok_or(ApplyError::Job(number))?;
+        let licences = self.licences_of(&demand);
         let job = self.job(number)?;
         if demand.is_moldable() {
             job.is_as_wide_as(demand.processors, job.processors);
@@ -299,6 +300,7 @@ impl State {
             turn: None,
             requeued_by: None,
             notice: None,
+            licences,
         });
         job.choice = None;
         let (payer, hold) = (job.payer(), job.max());
@@ -306,6 +308,16 @@ impl State {
             self.tasks.begin(&self.name, job);
         }
         self.hold_for(number, payer, hold)
+    }
+
+    /// What such a job takes along, at the prices of now.
+    fn licences_of(&self, demand: &Demand) -> Option<Vec<HeldLicences>> {
+        let all = self.market.pools().licences();
+        let held = |share: &LicenceShare| HeldLicences {
+            share: *share,
+            price: all[share.licence.index()].price,
+        };
+        Some(demand.terms().licences.as_deref()?.iter().map(held).collect())
     }
 
     fn interrupt(&mut self, number: u64, setback: &Setback) -> Result<(), ApplyError> {

@@ -76,6 +76,12 @@ impl Job {
         }
     }
 
+    /// The longest of these times of its parts: so long it pays for what it has taken along.
+    pub(in crate::live) fn charged_longest(&self, now: Time, rules: Option<u32>) -> Span {
+        let parts = self.parts().iter();
+        parts.map(|part| self.charged(part, now, rules)).max().unwrap_or_default()
+    }
+
     /// Whether it was given its nodes and its parts still wait for each other: no work has run,
     /// whatever sites say.
     pub(in crate::live) fn is_gathering(&self) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
 use tradewind_model::{
-    Consumption, JobId, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
+    Consumption, JobId, LicenceShare, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
 };
 
 use super::choice::Choice;
@@ -104,6 +104,24 @@ pub struct Run {
     pub requeued_by: Option<String>,
     /// That it is to leave its nodes to their owner.
     pub notice: Option<RunNotice>,
+    /// What it has taken along, if anything.
+    pub licences: Option<Vec<HeldLicences>>,
+}
+
+/// Licences that a job has until it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldLicences {
+    /// Which, and how many.
+    pub share: LicenceShare,
+    /// What each costs per second.
+    pub price: Price,
+}
+
+impl HeldLicences {
+    /// What they cost for so long.
+    pub fn cost(&self, time: Span) -> Money {
+        self.price.of(self.share.count, time)
+    }
 }
 
 /// A job was told to leave its nodes to their owner.
@@ -235,9 +253,17 @@ impl Job {
         }
     }
 
-    /// What its present parts cost if all last to their limits.
+    /// What its present parts cost if all last to their limits, with what it has taken along.
     pub fn max(&self) -> Money {
-        self.parts().iter().map(|part| part.price.of(part.nodes, part.limit)).sum()
+        let parts = self.parts().iter();
+        let nodes: Money = parts.map(|part| part.price.of(part.nodes, part.limit)).sum();
+        let longest = self.parts().iter().map(|part| part.limit).max().unwrap_or_default();
+        nodes + self.licences().iter().map(|it| it.cost(longest)).sum()
+    }
+
+    /// What it has taken along.
+    pub fn licences(&self) -> &[HeldLicences] {
+        self.run().and_then(|run| run.licences.as_deref()).unwrap_or_default()
     }
 
     /// Nodes that it asks for, or has.

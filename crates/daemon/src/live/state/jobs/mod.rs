@@ -26,8 +26,8 @@ pub use barrier::StartBarrier;
 pub(in crate::live) use barrier::gone;
 pub use booking::{BookedPart, Booking};
 pub use job::{
-    Beginning, Finish, Happening, Job, JobEnd, JobHold, LastStage, Part, Phase, Run, RunNotice,
-    Setback, Stage,
+    Beginning, Finish, Happening, HeldLicences, Job, JobEnd, JobHold, LastStage, Part, Phase, Run,
+    RunNotice, Setback, Stage,
 };
 pub use limit::limit_of;
 pub(in crate::live::state) use limit::mode_of;

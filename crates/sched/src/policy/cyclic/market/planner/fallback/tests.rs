@@ -74,7 +74,7 @@ fn part(pool: u32, nodes: u32, length: i64) -> Part {
 /// Takes what fits.
 fn take(books: &mut GridAvailability, pools: &Pools, holds: &[Hold]) {
     for &(pool, nodes, start, length) in holds {
-        let booking = Booking { start: Time(start), parts: vec![part(pool, nodes, length)] };
+        let booking = Booking::new(Time(start), vec![part(pool, nodes, length)]);
         if (pool as usize) < pools.as_slice().len() && books.fits(&booking) {
             books.book(&booking);
         }
@@ -246,7 +246,7 @@ fn a_window_whose_start_has_passed_is_meant_from_now_on() {
     let mut books = GridAvailability::of_pools(&market);
     let demand = Demand::new(2, Span(10));
     let request = PlacementRequest::of_waiting(&market, JobId(0), &demand, Spread::Grid);
-    let passed = Booking { start: Time(20), parts: vec![part(0, 2, 10)] };
+    let passed = Booking::new(Time(20), vec![part(0, 2, 10)]);
     let moved = Booking { start: Time(50), ..passed.clone() };
     assert_eq!(still_free(&request, &books, passed.clone()), Some(moved.clone()));
     books.book(&moved);
