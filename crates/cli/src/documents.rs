@@ -199,7 +199,7 @@ fn amount(change: &Change) -> Option<Amount> {
         Change::MaxPrice(by) => Amount::Price(by),
         Change::Deadline(by) | Change::EarliestStart(by) => Amount::Seconds(by.0),
         Change::MinPerformance(by) => Amount::Performance(by),
-        Change::Tasks(by) => Amount::Count(by),
+        Change::Tasks(by) | Change::Licences { fewer: by, .. } => Amount::Count(by),
         Change::Need(ref kind, by) => Amount::of_resource(kind, by),
         Change::Attribute(_) | Change::Spread => return None,
     })
@@ -219,6 +219,11 @@ fn value(change: &Change, request: &Request) -> Option<Amount> {
         Change::Need(kind, _) => {
             let needs = request.needs.as_ref()?;
             Some(Amount::of_resource(kind, needs.each.of(kind)))
+        }
+        Change::Licences { licence, .. } => {
+            let mut shares = request.licences.iter().flat_map(|shares| shares.iter());
+            let count = shares.find(|share| share.licence == *licence).map_or(0, |it| it.count);
+            Some(Amount::Count(count))
         }
         Change::InGroup(group, change) => value(change, &request.groups().nth(*group)?),
         Change::Attribute(_) | Change::Spread => None,

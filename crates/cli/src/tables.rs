@@ -2,7 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
-use tradewind_model::{Grid, Request, Task, Window};
+use tradewind_model::{Grid, LicenceShare, Request, Task, Window};
 
 use crate::output;
 
@@ -99,6 +99,15 @@ pub(crate) fn nodes_of(grid: &Grid, window: &Window, request: &Request) -> Strin
         Some(shape) => format!("shape {} x {} s: {nodes}", shape.nodes, shape.time),
         None => nodes,
     }
+}
+
+/// What a job takes along, in words: `4 abaqus, 1 matlab`.
+pub(crate) fn licences_in_words(grid: &Grid, shares: &[LicenceShare]) -> String {
+    let words = |share: &LicenceShare| {
+        let licence = grid.licences().get(share.licence.index());
+        format!("{} {}", share.count, licence.map_or("", |licence| &licence.name))
+    };
+    shares.iter().map(words).collect::<Vec<_>>().join(", ")
 }
 
 /// The names of a window's nodes; before that of a shared node, how many tasks it has: `8×lyra1`.

@@ -5,8 +5,8 @@ use crate::input::Input;
 use crate::value::{self, ValueKind};
 
 /// Keys of the highest level of each kind of document.
-pub(crate) const SCENARIO: [&str; 9] =
-    ["title", "notes", "horizon", "sites", "nodes", "slots", "busy", "jobs", "policy"];
+pub(crate) const SCENARIO: [&str; 10] =
+    ["title", "notes", "horizon", "sites", "nodes", "licences", "slots", "busy", "jobs", "policy"];
 pub(crate) const CAMPAIGN: [&str; 11] = [
     "title",
     "workload",

@@ -25,10 +25,13 @@ fn good() -> Value {
                    "energy_price": [[0, 0.12], ["1h", 0.2]]}],
         "nodes": [{"name": "a", "site": "s", "performance": 2.5, "price": 0.000001, "host": "h",
                    "attributes": {"gpu": true, "gb": 4.5, "os": "x"}}, {"name": "b", "watts": 300}],
+        "licences": [{"name": "l", "count": 9, "price": 0.001,
+                      "busy": [{"start": 0, "end": "5m", "count": 8}]}, {"name": "m", "count": 1}],
         "slots": [{"node": "a", "start": 0, "end": 150}],
         "jobs": [{"name": "j", "nodes": 2, "work": "1-00:00:00", "min_performance": 1,
                   "max_price": 10, "budget": 800, "deadline": "24h", "earliest_start": 0,
-                  "minimize": "sum:gb", "priority": -3, "attributes": {"gpu": true}},
+                  "minimize": "sum:gb", "priority": -3, "attributes": {"gpu": true},
+                  "licences": {"l": 4, "m": 1}},
                  {"name": "k", "nodes": 1, "work": 80, "budget": null}],
         "policy": {"objective": "min-time", "measure": "runtime", "time_limit": "auto",
                    "budget_limit": 7.25, "rho": 0.8,
@@ -91,14 +94,28 @@ fn bad_documents_fail_both() {
         ("/sites/0/energy_price", json!([[0]])),
         ("/sites/0/energy_price", json!([])),
         ("/nodes/1/watts", json!(-5)),
+        ("/licences/0/count", json!(0)),
+        ("/licences/0/count", json!(16_777_217)),
+        ("/licences/0/price", json!(-1)),
+        ("/licences/0/name", json!(" ")),
+        ("/licences/0/busy/0/count", json!(0)),
+        ("/licences/0/busy/0/end", Value::Null),
+        ("/licences/0/busy", json!(3)),
+        ("/jobs/0/licences/l", json!(0)),
+        ("/jobs/0/licences/l", json!(1.5)),
+        ("/jobs/0/licences", json!(["l"])),
     ] {
         let mut document = good();
         *document.pointer_mut(pointer).unwrap() = value.clone();
         assert_eq!(verdicts(&schema, &document), (false, false), "{pointer} = {value}");
     }
-    for (pointer, key) in
-        [("", "x"), ("/jobs/0", "budgett"), ("/nodes/0", "cost"), ("/policy", "x")]
-    {
+    for (pointer, key) in [
+        ("", "x"),
+        ("/jobs/0", "budgett"),
+        ("/nodes/0", "cost"),
+        ("/policy", "x"),
+        ("/licences/1", "node"),
+    ] {
         let mut document = good();
         document.pointer_mut(pointer).unwrap()[key] = json!(1);
         assert_eq!(verdicts(&schema, &document), (false, false), "{pointer}/{key}");

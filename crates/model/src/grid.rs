@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{NodeResources, Performance, Power, Price, Rates, Times};
+use crate::{Licence, NodeResources, Performance, Power, Price, Rates, Times};
 
 /// Index of a node in its [`Grid`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,6 +97,7 @@ pub struct Grid {
     pub(crate) rates: Option<Arc<Rates>>,
     /// By node, where any says what it has.
     pub(crate) resources: Option<Arc<[Option<NodeResources>]>>,
+    pub(crate) licences: Option<Arc<[Licence]>>,
 }
 
 /// Why a list of nodes is not a grid.
@@ -138,7 +139,7 @@ impl Grid {
                 return Err(GridError::NegativePrice(node.name.clone()));
             }
         }
-        Ok(Grid { sites, nodes, power: None, rates: None, resources: None })
+        Ok(Grid { sites, nodes, power: None, rates: None, resources: None, licences: None })
     }
 
     /// All sites, by id.

@@ -8,6 +8,7 @@
 
 mod demand;
 mod downey;
+mod free_licences;
 mod grid;
 mod guard;
 mod job;
@@ -41,6 +42,7 @@ mod window;
 
 pub use demand::{Correction, Demand, Terms};
 pub use downey::SpeedUp;
+pub use free_licences::FreeLicences;
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use guard::{Guard, OwnersFirst};
 pub use job::{Criterion, Job, Request, Spread, TaskGroup};

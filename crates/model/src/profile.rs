@@ -266,5 +266,7 @@ impl PartialEq for Profile {
     }
 }
 
+impl Eq for Profile {}
+
 #[cfg(test)]
 mod tests;

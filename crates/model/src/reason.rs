@@ -54,6 +54,18 @@ pub enum Reason {
         /// Nodes that suit otherwise.
         of: u32,
     },
+    /// There would be windows with fewer of one licence.
+    LicenceShort {
+        /// Its name.
+        licence: String,
+        /// How many the job takes along.
+        needed: u32,
+        /// The most with which there is a window, its other licences unchanged as far as they
+        /// are free.
+        max: u32,
+        /// The deadline that was applied.
+        deadline: Option<Time>,
+    },
     /// Windows exist, but none within the budget.
     BudgetShort {
         /// The cheapest window's cost.
@@ -132,6 +144,7 @@ impl Reason {
             Reason::NoCommonTime { .. } => "no-common-time",
             Reason::TooFewPlaces { .. } => "too-few-places",
             Reason::ResourceShort { .. } => "resource-short",
+            Reason::LicenceShort { .. } => "licence-short",
             Reason::BudgetShort { .. } => "budget-short",
             Reason::TooLate { .. } => "too-late",
             Reason::WiderThanQueues { .. } => "wider-than-queues",
@@ -183,6 +196,17 @@ impl fmt::Display for Reason {
                 match would_do {
                     0 => write!(f, "tasks without it have places"),
                     _ => write!(f, "{} would do", resource.show(would_do)),
+                }
+            }
+            Reason::LicenceShort { licence, needed, max, deadline } => {
+                write!(f, "licence `{licence}`: {needed} are never free together for long enough")?;
+                if let Some(deadline) = deadline {
+                    write!(f, " before the deadline at {deadline}")?;
+                }
+                match max {
+                    0 => write!(f, "; none is"),
+                    1 => write!(f, "; at most 1 is"),
+                    _ => write!(f, "; at most {max} are"),
                 }
             }
             Reason::BudgetShort { cheapest, budget } => write!(

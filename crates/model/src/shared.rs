@@ -97,6 +97,22 @@ impl SharedFree {
         self.nodes.iter().flat_map(|(id, node)| node.whole(*id))
     }
 
+    /// What is free within these intervals `[start, end)`, which are in order and apart; nothing is
+    /// elsewhere. O(steps × log intervals + intervals) for each node.
+    pub(crate) fn within(&self, intervals: &[(Time, Time)]) -> SharedFree {
+        let node = |(id, node): (&NodeId, &SharedNode)| {
+            let mut within = SharedNode { all: node.all.clone(), steps: Vec::new() };
+            for pair in node.steps.windows(2) {
+                let span = Slot { start: pair[0].from, end: pair[1].from, node: *id };
+                for part in span.within(intervals) {
+                    within.change(part, |free| free.clone_from(&pair[0].free));
+                }
+            }
+            (*id, within)
+        };
+        SharedFree { nodes: self.nodes.iter().map(node).collect() }
+    }
+
     /// The most tasks that take `each` (all of the node if `None`) and fit throughout the span.
     pub fn places(&self, span: Slot, each: Option<&Resources>) -> u32 {
         let Some(node) = self.nodes.get(&span.node) else { return 0 };

@@ -7,9 +7,9 @@ use crate::{Grid, Horizon, Job, Money, Slot, SlotList, Time, VoPolicy};
 pub struct Snapshot {
     /// The interval to plan in; every slot lies within it.
     pub horizon: Horizon,
-    /// The nodes, with performance, price and attributes.
+    /// The nodes, with performance, price and attributes; and the licences.
     pub grid: Grid,
-    /// What is idle on them.
+    /// What is idle on them, and which licences are free.
     pub slots: SlotList,
     /// The batch, as listed; [`Snapshot::by_priority`] gives the order of planning.
     pub jobs: Vec<Job>,
@@ -32,6 +32,9 @@ pub enum SnapshotError {
     /// Price × horizon × nodes does not fit the range of money.
     #[error("the highest price over the whole horizon on all nodes exceeds the range of money")]
     MoneyOverflow,
+    /// With the price of all licences over the horizon it does not.
+    #[error("the price of all licences over the whole horizon exceeds the range of money")]
+    LicencesOverflow,
 }
 
 impl Snapshot {
@@ -65,6 +68,10 @@ impl Snapshot {
         let all = dearest.saturating_mul(span).saturating_mul(self.grid.len() as i128);
         if all > i128::from(Money::MAX.0) {
             return Err(SnapshotError::MoneyOverflow);
+        }
+        let licences = self.grid.dearest_licences(self.horizon);
+        if all.saturating_add(licences) > i128::from(Money::MAX.0) {
+            return Err(SnapshotError::LicencesOverflow);
         }
         Ok(())
     }

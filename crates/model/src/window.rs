@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::shared::by_node;
-use crate::{Grid, Money, NodeId, Request, Resources, Slot, Span, Spread, Time};
+use crate::{
+    Grid, LicenceShare, Money, NodeId, Request, Resources, Slot, Span, Spread, Time, licences_cost,
+};
 
 /// One task of a window: it occupies its node from the window's start for `length`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,8 +26,17 @@ pub struct Task {
 pub struct Window {
     start: Time,
     tasks: Vec<Task>,
+    /// What most windows do not have.
+    extras: Option<Arc<WindowExtras>>,
+}
+
+/// What some windows take besides whole nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+struct WindowExtras {
     /// What each task takes, where tasks may share nodes.
     each: Option<Arc<Resources>>,
+    /// What the job takes along, and what that costs.
+    licences: Option<(Arc<[LicenceShare]>, Money)>,
 }
 
 /// Why tasks do not make a window, or why a window does not answer a request.
@@ -57,6 +68,9 @@ pub enum WindowError {
     /// Tasks at several sites, though one was asked for.
     #[error("nodes of several sites, and one site is asked for")]
     SeveralSites,
+    /// Other licences than asked for, or not at their cost.
+    #[error("not the licences asked for, or not at their cost")]
+    WrongLicences,
 }
 
 impl Window {
@@ -71,7 +85,7 @@ impl Window {
         tasks.sort_unstable_by_key(|task| task.node);
         match tasks.windows(2).find(|pair| pair[0].node == pair[1].node) {
             Some(pair) => Err(WindowError::SharedNode(pair[0].node)),
-            None => Ok(Window { start, tasks, each: None }),
+            None => Ok(Window { start, tasks, extras: None }),
         }
     }
 
@@ -89,12 +103,33 @@ impl Window {
             return Err(WindowError::Empty);
         }
         tasks.sort_unstable_by_key(|task| task.node);
-        Ok(Window { start, tasks, each: Some(each) })
+        let extras = WindowExtras { each: Some(each), ..WindowExtras::default() };
+        Ok(Window { start, tasks, extras: Some(Arc::new(extras)) })
+    }
+
+    /// The same window with licences that the job takes along from its start to its finish; `cost`
+    /// is theirs, in addition to that of the tasks.
+    #[must_use]
+    pub fn taking(self, licences: Arc<[LicenceShare]>, cost: Money) -> Window {
+        let each = self.extras.as_ref().and_then(|it| it.each.clone());
+        let extras = WindowExtras { each, licences: Some((licences, cost)) };
+        Window { extras: Some(Arc::new(extras)), ..self }
+    }
+
+    /// What the job takes along from the start to the finish, if anything.
+    pub fn licences(&self) -> Option<&Arc<[LicenceShare]>> {
+        self.extras.as_ref()?.licences.as_ref().map(|(shares, _)| shares)
+    }
+
+    /// What this costs, in addition to the tasks.
+    pub fn licences_cost(&self) -> Money {
+        let licences = self.extras.as_ref().and_then(|it| it.licences.as_ref());
+        licences.map_or(Money(0), |(_, cost)| *cost)
     }
 
     /// What each task takes of its node, where tasks may share nodes; else each has a whole node.
     pub fn each(&self) -> Option<&Resources> {
-        self.each.as_deref()
+        self.extras.as_ref()?.each.as_deref()
     }
 
     /// The common start.
@@ -117,8 +152,13 @@ impl Window {
         self.start + self.runtime()
     }
 
-    /// Sum of the costs.
+    /// Sum of the costs: of all tasks, and of the licences.
     pub fn cost(&self) -> Money {
+        self.tasks_cost() + self.licences_cost()
+    }
+
+    /// Sum of the costs of the tasks alone.
+    pub fn tasks_cost(&self) -> Money {
         self.tasks.iter().map(|task| task.cost).sum()
     }
 
@@ -134,7 +174,7 @@ impl Window {
     }
 
     /// Whether this window gives `request` what it asks for on `grid`: number of tasks,
-    /// suitable nodes, right lengths and costs, within its times. Of a job of several shapes, the one of
+    /// suitable nodes, licences, right lengths and costs, within its times. Of a job of several shapes, the one of
     /// as many tasks counts. Budget and price cap are not judged here: which of them applies is the
     /// search's rule.
     ///
@@ -157,9 +197,20 @@ impl Window {
         if request.spread == Spread::Site && pairs.any(|pair| site(&pair[0]) != site(&pair[1])) {
             return Err(WindowError::SeveralSites);
         }
+        if !self.has_licences_of(request, grid) {
+            return Err(WindowError::WrongLicences);
+        }
         let early = request.earliest_start.is_some_and(|earliest| self.start < earliest);
         let late = request.deadline.is_some_and(|deadline| self.finish() > deadline);
         if early || late { Err(WindowError::OutOfTime) } else { Ok(()) }
+    }
+
+    fn has_licences_of(&self, request: &Request, grid: &Grid) -> bool {
+        let all = grid.licences();
+        let wanted = request.licences.as_deref().unwrap_or_default();
+        wanted.iter().all(|share| share.licence.index() < all.len())
+            && self.licences().map(|it| &**it).unwrap_or_default() == wanted
+            && self.licences_cost() == licences_cost(all, wanted, self.runtime())
     }
 
     /// The tasks of one group, which must be as `request` says.
@@ -189,7 +240,7 @@ impl Window {
             }
         }
         let crowded = by_node(self).find(|(span, count)| grid.places(span.node, request) < *count);
-        if let Some((span, _)) = crowded.filter(|_| self.each.is_some()) {
+        if let Some((span, _)) = crowded.filter(|_| self.each().is_some()) {
             return Err(WindowError::SharedNode(span.node));
         }
         Ok(found)

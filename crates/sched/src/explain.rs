@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Grid, Money, Performance, Price, Reason, Request, Resource,
-    Resources, SlotList, Span, Spread, TaskGroup, TaskNeeds, Time, Window,
+    Attribute, Attributes, Criterion, Grid, LicenceId, LicenceShare, Money, Performance, Price,
+    Reason, Request, Resource, Resources, SlotList, Span, Spread, TaskGroup, TaskNeeds, Time,
+    Window,
 };
 
 use crate::window::{Algorithm, Scratch, Search, Searcher, least_demand};
@@ -59,6 +60,15 @@ pub enum Change {
     Spread,
     /// This much less of a resource for each task, where tasks may share nodes.
     Need(Resource, u64),
+    /// This many fewer of a licence.
+    Licences {
+        /// Which one.
+        licence: LicenceId,
+        /// Its name.
+        name: String,
+        /// How many fewer.
+        fewer: u32,
+    },
     /// A change of the tasks of one group alone, where tasks differ; groups count from 0.
     InGroup(usize, Box<Change>),
 }
@@ -78,6 +88,7 @@ impl Change {
             Change::Need(Resource::Cores, _) => "cores",
             Change::Need(Resource::Memory, _) => "memory",
             Change::Need(Resource::Gres(name), _) => return Cow::Owned(format!("gres.{name}")),
+            Change::Licences { name, .. } => return Cow::Owned(format!("licences.{name}")),
             Change::InGroup(group, change) => {
                 return Cow::Owned(format!("groups[{group}].{}", change.limit()));
             }
@@ -212,6 +223,7 @@ impl Trial<'_> {
         changes.extend(self.attributes(request));
         changes.extend(self.spread(request));
         changes.extend(self.needs(request));
+        changes.extend(self.licences(request));
         changes.extend(self.tasks(request));
         let with_window = |change: Change| {
             let relaxed = change.apply(request);
@@ -302,6 +314,18 @@ impl Trial<'_> {
         needs.each.kinds().filter_map(&mut of).collect()
     }
 
+    /// Of each licence that the job takes along, none of it at the most.
+    fn licences(&mut self, request: &Request) -> Vec<Change> {
+        let mut of = |share: &LicenceShare| {
+            let name = self.grid.licences().get(share.licence.index())?.name.clone();
+            let licence = share.licence;
+            let change =
+                |by: i64| Change::Licences { licence, name: name.clone(), fewer: by as u32 };
+            self.min(request, i64::from(share.count), change)
+        };
+        request.licences.iter().flat_map(|shares| shares.iter()).filter_map(&mut of).collect()
+    }
+
     fn spread(&mut self, request: &Request) -> Option<Change> {
         let helps = request.spread == Spread::Site && self.possible(&Change::Spread.apply(request));
         helps.then_some(Change::Spread)
@@ -365,6 +389,15 @@ impl Change {
                     let less = needs.each.of(kind).saturating_sub(*by);
                     needs.each = needs.each.with(kind, less);
                 }
+            }
+            Change::Licences { licence, fewer, .. } => {
+                let less = |it: &LicenceShare| match it.licence == *licence {
+                    true => LicenceShare { count: it.count.saturating_sub(*fewer), ..*it },
+                    false => *it,
+                };
+                let shares = request.licences.iter().flat_map(|it| it.iter().map(less));
+                let left: Vec<LicenceShare> = shares.filter(|it| it.count > 0).collect();
+                relaxed.licences = (!left.is_empty()).then(|| left.into());
             }
             Change::InGroup(index, change) => {
                 if let Some(group) = request.groups().nth(*index) {

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Attributes, Criterion, Grid, Horizon, Job, JobShape, Money, Node, NodeId, Performance, Price,
-    Request, Shapes, Site, SiteId, Slot, SlotList, Snapshot, Span, TaskGroup, Time, TimeMode,
-    Times, VoPolicy,
+    Attributes, Criterion, FreeLicences, Grid, Horizon, Job, JobShape, Licence, LicenceId,
+    LicenceShare, LicenceShares, Money, Node, NodeId, Performance, Price, Request, Shapes, Site,
+    SiteId, Slot, SlotList, Snapshot, Span, TaskGroup, Time, TimeMode, Times, VoPolicy, Window,
 };
 
 pub(crate) fn performance(thousandths: u32) -> Performance {
@@ -135,4 +135,87 @@ pub(crate) fn any_request_of_groups() -> impl Strategy<Value = Request> {
         };
         Request { others: other.into_iter().map(group).collect(), ..request }
     })
+}
+
+/// Licences, when others have them, and what a job takes along.
+#[derive(Debug, Clone)]
+pub(crate) struct DrawnLicences {
+    pub(crate) all: Vec<Licence>,
+    /// So many of which licence from when to when.
+    pub(crate) busy: Vec<(LicenceShare, i64, i64)>,
+    pub(crate) shares: LicenceShares,
+}
+
+pub(crate) fn share(licence: u32, count: u32) -> LicenceShare {
+    LicenceShare { licence: LicenceId(licence), count }
+}
+
+/// One or two licences within [0, 60), some for nothing; others cost multiples of `unit`.
+pub(crate) fn any_licences(unit: i64) -> impl Strategy<Value = DrawnLicences> {
+    let licence = (1u32..5, prop::sample::select(vec![0, 0, 1, 2, 5]));
+    let busy = prop::collection::vec((0u32..2, 1u32..4, 0i64..60, 1i64..20), 0..6);
+    let shares = prop::collection::vec(0u32..5, 2);
+    (prop::collection::vec(licence, 1..3), busy, shares).prop_map(move |(all, busy, shares)| {
+        let known = all.len() as u32;
+        let licence = |(i, (count, price)): (usize, (u32, i64))| Licence {
+            name: format!("l{i}"),
+            count,
+            price: Price(price * unit),
+        };
+        let shares: Vec<LicenceShare> = (0..known).zip(shares).map(|(i, n)| share(i, n)).collect();
+        let shares = shares.into_iter().filter(|it| it.count > 0).collect::<Vec<_>>();
+        let busy = busy.into_iter().filter(|(licence, ..)| *licence < known);
+        DrawnLicences {
+            all: all.into_iter().enumerate().map(licence).collect(),
+            busy: busy.map(|(id, n, start, span)| (share(id, n), start, start + span)).collect(),
+            shares: (!shares.is_empty()).then(|| shares.into()),
+        }
+    })
+}
+
+impl DrawnLicences {
+    pub(crate) fn grid(&self, grid: Grid) -> Grid {
+        grid.with_licences(self.all.clone())
+    }
+
+    pub(crate) fn slots(&self, slots: SlotList) -> SlotList {
+        let mut free = FreeLicences::new(&self.all, Time(0));
+        for (share, start, end) in &self.busy {
+            free.take(*share, Time(*start), Time(*end));
+        }
+        slots.with_licences(free)
+    }
+
+    /// Whether so many windows have their licences in every second.
+    pub(crate) fn suffice(&self, windows: &[&Window]) -> bool {
+        let in_second = |second: i64| {
+            let busy = self.busy.iter().filter(|(_, start, end)| (*start..*end).contains(&second));
+            let running =
+                windows.iter().filter(|it| (it.start().0..it.finish().0).contains(&second));
+            let held = running.filter_map(|it| it.licences()).flat_map(|it| it.iter());
+            let mut taken = vec![0; self.all.len()];
+            for share in held.chain(busy.map(|(share, ..)| share)) {
+                taken[share.licence.index()] += share.count;
+            }
+            // Others may have more than there are.
+            let held_here = |id: usize| {
+                windows.iter().any(|it| {
+                    let all = it.licences().map_or(&[][..], |all| all);
+                    let of = all.iter().any(|share| share.licence.index() == id);
+                    of && (it.start().0..it.finish().0).contains(&second)
+                })
+            };
+            (0..taken.len()).all(|id| !held_here(id) || taken[id] <= self.all[id].count)
+        };
+        (0..60).all(in_second)
+    }
+
+    /// The window with licences at their cost.
+    pub(crate) fn with(&self, window: Window, shares: &LicenceShares) -> Window {
+        let Some(shares) = shares.clone() else { return window };
+        let per_second =
+            |it: &LicenceShare| self.all[it.licence.index()].price.0 * i64::from(it.count);
+        let cost = shares.iter().map(per_second).sum::<i64>() * window.runtime().0;
+        window.taking(shares, Money(cost))
+    }
 }

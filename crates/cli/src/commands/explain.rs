@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
 use tradewind_io::wire::{self, Amount};
-use tradewind_model::{Job, JobPlan, SlotList, Snapshot};
+use tradewind_model::{Job, JobPlan, Money, SlotList, Snapshot, Window};
 use tradewind_sched::explain::{self, Explanation};
 use tradewind_sched::policy::cyclic::{self, Cyclic};
 use tradewind_sched::window::Search;
@@ -89,11 +89,12 @@ fn sentences(
     let reason = match &explanation.answer {
         Ok(window) => {
             return format!(
-                "{name} can be placed: from {} s to {} s for {} credits on {}.\n",
+                "{name} can be placed: from {} s to {} s for {} credits on {}{}.\n",
                 window.start(),
                 window.finish(),
                 window.cost(),
-                tables::nodes_of(&snapshot.grid, window, &job.request)
+                tables::nodes_of(&snapshot.grid, window, &job.request),
+                licences(snapshot, window)
             );
         }
         Err(reason) => reason,
@@ -119,6 +120,16 @@ fn sentences(
         );
     }
     text
+}
+
+/// ", with 4 abaqus for 14.4 of these credits".
+fn licences(snapshot: &Snapshot, window: &Window) -> String {
+    let Some(shares) = window.licences() else { return String::new() };
+    let names = tables::licences_in_words(&snapshot.grid, shares);
+    match window.licences_cost() {
+        Money(0) => format!(", with {names}"),
+        cost => format!(", with {names} for {cost} of these credits"),
+    }
 }
 
 /// "budget + 12.5 credits (to 812.5)".

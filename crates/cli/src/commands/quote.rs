@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_model::{Job, Request, Shapes, Snapshot, Window};
+use tradewind_model::{Job, LicenceShare, Price, Request, Shapes, Snapshot, Window};
 use tradewind_sched::quote::{self, Quote, Rejected, WindowFront};
 use tradewind_sched::window::{Proof, Search};
 
@@ -113,6 +113,9 @@ const COLUMNS: [Column; 8] = [
     ("nodes", Side::Left),
 ];
 
+/// Where the column of licences stands, if the job takes any along: their part of the cost.
+const LICENCES_AT: usize = 5;
+
 fn table(
     snapshot: &Snapshot,
     job: &Job,
@@ -121,20 +124,29 @@ fn table(
     rejected: Rejected,
 ) -> String {
     let mut rows = Vec::new();
-    let mut text = format!("{} {}\n\n", job.name.bold(), asked(job).dimmed());
+    let mut text = format!("{} {}\n\n", job.name.bold(), asked(snapshot, job).dimmed());
     let mut refused: Vec<(String, String)> = Vec::new();
+    let has_licences = job.request.licences.is_some();
+    let mut columns = COLUMNS.to_vec();
+    if has_licences {
+        columns.insert(LICENCES_AT, ("for licences", Side::Right));
+    }
     for quote in quotes {
         let name = criterion_name(&quote.criterion);
         match &quote.answer {
             Ok(found) => {
                 let proof = proof_words(found.proof);
-                rows.push(row((snapshot, job), name, &found.window, proof));
+                let mut row = row((snapshot, job), name, &found.window, proof);
+                if has_licences {
+                    row.insert(LICENCES_AT, found.window.licences_cost().to_string());
+                }
+                rows.push(row);
             }
             Err(reason) => refused.push((name, reason.to_string())),
         }
     }
     if !rows.is_empty() {
-        text.push_str(&tables::table(&COLUMNS, rows));
+        text.push_str(&tables::table(&columns, rows));
     }
     text.push_str(&refusals(&refused, quotes.len()));
     if !front.windows.is_empty() {
@@ -142,6 +154,7 @@ fn table(
         text.push_str(&front_table(snapshot, job, front));
     }
     text.push_str(&prices(&documents::basis(&snapshot.grid, &job.request, quotes, front)));
+    text.push_str(&licences(snapshot, &job.request));
     let _ = writeln!(text, "\n{}", nodes_and_units(rejected));
     text
 }
@@ -171,6 +184,28 @@ fn prices(basis: &[documents::Basis]) -> String {
     if basis.len() > MOST_PRICES {
         let _ = writeln!(text, "and {} nodes more (all in JSON)", basis.len() - MOST_PRICES);
     }
+    text
+}
+
+/// What licences cost, if the job takes any along.
+fn licences(snapshot: &Snapshot, request: &Request) -> String {
+    const COLUMNS: [Column; 4] = [
+        ("licence", Side::Left),
+        ("count", Side::Right),
+        ("price credits/s", Side::Right),
+        ("all credits/s", Side::Right),
+    ];
+    let Some(shares) = &request.licences else { return String::new() };
+    let all = snapshot.grid.licences();
+    let row = |share: &LicenceShare| {
+        let licence = all.get(share.licence.index())?;
+        let each_second = Price(licence.price.0.saturating_mul(i64::from(share.count)));
+        let numbers = [share.count.to_string(), licence.price.to_string(), each_second.to_string()];
+        Some([vec![licence.name.clone()], numbers.to_vec()].concat())
+    };
+    let rows = shares.iter().filter_map(row).collect();
+    let mut text = "\nwhat licences cost: price × count × runtime of the window\n\n".to_owned();
+    text.push_str(&tables::table(&COLUMNS, rows));
     text
 }
 
@@ -253,7 +288,7 @@ fn of_attributes(group: &Request) -> impl Iterator<Item = String> + '_ {
 }
 
 /// "2 nodes × 80 s of work, budget 800, deadline 500 s".
-fn asked(job: &Job) -> String {
+fn asked(snapshot: &Snapshot, job: &Job) -> String {
     let request = &job.request;
     let differ = !request.others.is_empty();
     let group = |group: Request| {
@@ -270,6 +305,8 @@ fn asked(job: &Job) -> String {
             words.push_str(&what);
         }
     };
+    let along = request.licences.as_deref();
+    add(along.map(|shares| format!("with {}", tables::licences_in_words(&snapshot.grid, shares))));
     add(request.max_price.map(|cap| format!("at most {cap} credits per node-second")));
     add(request.budget.map(|budget| format!("budget {budget} credits")));
     add(request.earliest_start.map(|start| format!("not before {start} s")));

@@ -230,6 +230,7 @@ choice!(Reason {
     "no-common-time" => NoCommonTime { needed, max = "most", deadline },
     "too-few-places" => TooFewPlaces { needed, max = "most", deadline },
     "resource-short" => ResourceShort { resource, needed, would_do, nodes, of },
+    "licence-short" => LicenceShort { licence, needed, max = "most", deadline },
     "budget-short" => BudgetShort { cheapest, budget },
     "too-late" => TooLate { earliest, deadline },
     "wider-than-queues" => WiderThanQueues { needed, widest },

@@ -1,6 +1,7 @@
 //! A planning problem as a file: JSON or TOML in, JSON out.
 
 mod groups;
+mod licences;
 mod nodes;
 mod read;
 mod requests;

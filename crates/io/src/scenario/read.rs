@@ -1,9 +1,10 @@
 //! A document's tree becomes a scenario, or the list of all its mistakes.
 
 use tradewind_model::{
-    Grid, Horizon, Job, Resources, SharedFree, Slot, SlotList, Snapshot, Time, VoPolicy,
+    Grid, Horizon, Resources, SharedFree, Slot, SlotList, Snapshot, SnapshotError, Time,
 };
 
+use super::licences::ScenarioLicences;
 use super::nodes::{ListedSpan, Nodes};
 use super::sites::ScenarioSites;
 use super::{Scenario, requests};
@@ -28,14 +29,20 @@ fn scenario(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Optio
     let from = horizon.map_or(Time(0), |it| it.start);
     let nodes = Nodes::read(listed, ScenarioSites::read(fields, name, notes), (name, from), notes);
     let free = free(fields, &nodes, horizon, notes);
-    let size = requests::GridSize { nodes: listed.len(), has_resources: nodes.has_resources() };
-    let jobs = requests::jobs(filled(fields, "jobs", notes), size, notes);
+    let licences = ScenarioLicences::read(fields, notes);
+    let has_resources = nodes.has_resources();
+    let offered = requests::Offered { nodes: listed.len(), has_resources, licences: &licences };
+    let jobs = requests::jobs(filled(fields, "jobs", notes), offered, notes);
     let policy = fields.get("policy").map(|value| requests::policy(value, notes));
     let (title, texts) = (fields.text("title", notes), texts(fields, notes));
     let grid = nodes.grid(notes)?;
     let (horizon, free) = (horizon?, free?);
     requests::warn_of_hopeless(&jobs, horizon, notes);
-    let (snapshot, busy) = snapshot(horizon, grid, free, jobs, policy.unwrap_or_default(), notes)?;
+    let (slots, busy) = slots(&grid, horizon, free, notes)?;
+    let (grid, slots) = licences.apply((grid, slots), horizon, notes);
+    let jobs = jobs.into_iter().map(|(job, _)| job).collect();
+    let policy = policy.unwrap_or_default();
+    let snapshot = checked(Snapshot { horizon, grid, slots, jobs, policy }, notes)?;
     let (busy, busy_parts) = busy.map(|all| all.into_iter().unzip()).unzip();
     let busy_parts: Vec<Option<Resources>> = busy_parts.unwrap_or_default();
     let any = busy_parts.iter().any(Option::is_some);
@@ -122,41 +129,41 @@ fn free(
     }
 }
 
-fn snapshot(
+/// What is free on the nodes, and the busy spans if those were given.
+fn slots(
+    grid: &Grid,
     horizon: Horizon,
-    grid: Grid,
     free: Free,
-    jobs: Vec<(Job, u32)>,
-    policy: VoPolicy,
     notes: &mut Notes<'_>,
-) -> Option<(Snapshot, Option<Vec<SpanPart>>)> {
+) -> Option<(SlotList, Option<Vec<SpanPart>>)> {
     let spans = |all: &[SpanPart]| all.iter().map(|(span, _)| *span).collect::<Vec<Slot>>();
     let is_shared = grid.iter().any(|(id, _)| grid.is_shared(id));
     let with = |list: SlotList, shared: &dyn Fn() -> SharedFree| match is_shared {
         true => list.with_shared(shared()),
         false => list,
     };
-    let (slots, busy) = match free {
+    Some(match free {
         Free::Slots(slots) => match SlotList::new(spans(&slots)) {
-            Ok(list) => (with(list, &|| SharedFree::from_slots(&grid, &slots)), None),
+            Ok(list) => (with(list, &|| SharedFree::from_slots(grid, &slots)), None),
             Err(err) => {
                 notes.error(1, "slots", err.to_string(), "slots of one node do not overlap");
                 return None;
             }
         },
         Free::Busy(busy) => {
-            let list = SlotList::from_busy(&grid, horizon, &spans(&busy));
-            (with(list, &|| SharedFree::from_busy(&grid, horizon, &busy)), Some(busy))
+            let list = SlotList::from_busy(grid, horizon, &spans(&busy));
+            (with(list, &|| SharedFree::from_busy(grid, horizon, &busy)), Some(busy))
         }
+    })
+}
+
+/// The snapshot, if its parts fit together.
+fn checked(snapshot: Snapshot, notes: &mut Notes<'_>) -> Option<Snapshot> {
+    let Err(err) = snapshot.check() else { return Some(snapshot) };
+    let field = match err {
+        SnapshotError::LicencesOverflow => "licences",
+        _ => "nodes",
     };
-    let jobs = jobs.into_iter().map(|(job, _)| job).collect();
-    let snapshot = Snapshot { horizon, grid, slots, jobs, policy };
-    match snapshot.check() {
-        Ok(()) => Some((snapshot, busy)),
-        Err(err) => {
-            let hint = "lower the prices or shorten the horizon";
-            notes.error(1, "nodes", err.to_string(), hint);
-            None
-        }
-    }
+    notes.error(1, field, err.to_string(), "lower the prices or shorten the horizon");
+    None
 }

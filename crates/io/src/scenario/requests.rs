@@ -5,6 +5,7 @@ use tradewind_model::{
     Request, Rho, Shapes, Span, Spread, TaskGroup, VoPolicy,
 };
 
+use super::licences::ScenarioLicences;
 use super::nodes::NameLines;
 use super::shapes;
 use super::words::{
@@ -16,7 +17,7 @@ use crate::duration;
 use crate::fields::{DecimalScale, Fields, Notes, scaled};
 use crate::value::{Value, ValueKind};
 
-const JOB_KEYS: [&str; 19] = [
+const JOB_KEYS: [&str; 20] = [
     "name",
     "nodes",
     "work",
@@ -36,6 +37,7 @@ const JOB_KEYS: [&str; 19] = [
     "memory",
     "gres",
     "packing",
+    "licences",
 ];
 const POLICY_KEYS: [&str; 7] =
     ["objective", "measure", "time_limit", "budget_limit", "rho", "order", "limits"];
@@ -45,16 +47,21 @@ const MAX_PRIORITY: i64 = 1_000_000_000_000;
 /// The largest time limit for a batch: sums over many jobs exceed [`Span::MAX`].
 const MAX_TIME_LIMIT: i64 = i64::MAX / 4;
 
-/// What jobs may ask of the grid.
+/// What jobs may ask for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct GridSize {
+pub(super) struct Offered<'a> {
     pub(super) nodes: usize,
     /// Whether any node says what it has.
     pub(super) has_resources: bool,
+    pub(super) licences: &'a ScenarioLicences,
 }
 
-/// The jobs as read, for a grid of this size; those with mistakes are left out.
-pub(super) fn jobs(items: &[Value<'_>], size: GridSize, notes: &mut Notes<'_>) -> Vec<(Job, u32)> {
+/// The jobs as read, where this is offered; those with mistakes are left out.
+pub(super) fn jobs(
+    items: &[Value<'_>],
+    offered: Offered<'_>,
+    notes: &mut Notes<'_>,
+) -> Vec<(Job, u32)> {
     let mut names = NameLines::default();
     let mut all = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
@@ -67,7 +74,7 @@ pub(super) fn jobs(items: &[Value<'_>], size: GridSize, notes: &mut Notes<'_>) -
         }
         let name = names.take(&fields, "job", notes);
         let priority = fields.whole("priority", -MAX_PRIORITY..=MAX_PRIORITY, notes);
-        let request = request(&fields, size, notes);
+        let request = request(&fields, offered, notes);
         if let (Some(name), Some(request)) = (name, request) {
             all.push((Job { name, priority: priority.unwrap_or(0), request }, fields.line));
         }
@@ -75,7 +82,11 @@ pub(super) fn jobs(items: &[Value<'_>], size: GridSize, notes: &mut Notes<'_>) -
     all
 }
 
-fn request(fields: &Fields<'_, '_>, size: GridSize, notes: &mut Notes<'_>) -> Option<Request> {
+fn request(
+    fields: &Fields<'_, '_>,
+    offered: Offered<'_>,
+    notes: &mut Notes<'_>,
+) -> Option<Request> {
     let needs = resources::of_job(fields, notes);
     let shapes = shapes::read(fields, notes);
     let groups = match (&shapes, fields.get("groups")) {
@@ -94,6 +105,7 @@ fn request(fields: &Fields<'_, '_>, size: GridSize, notes: &mut Notes<'_>) -> Op
         deadline: fields.time("deadline", notes),
         criterion: minimize(fields, notes).unwrap_or_default(),
         spread: fields.word("spread", &spreads, notes).unwrap_or_default(),
+        licences: offered.licences.of_job(fields, notes),
         ..Request::new(1, Span(1))
     };
     let mut groups = groups?.into_iter();
@@ -102,13 +114,18 @@ fn request(fields: &Fields<'_, '_>, size: GridSize, notes: &mut Notes<'_>) -> Op
     let shapes = shapes.and_then(|shapes| Shapes::new(&shapes).ok().flatten());
     let equal = Request { tasks, work, min_performance, attributes, ..limits };
     let request = Request { others, needs, shapes, ..equal };
-    check_width(fields, &request, size, notes);
+    check_width(fields, &request, offered, notes);
     Some(request)
 }
 
 /// Notes a job that the grid never has room for.
-fn check_width(fields: &Fields<'_, '_>, request: &Request, size: GridSize, notes: &mut Notes<'_>) {
-    let GridSize { nodes, has_resources } = size;
+fn check_width(
+    fields: &Fields<'_, '_>,
+    request: &Request,
+    offered: Offered<'_>,
+    notes: &mut Notes<'_>,
+) {
+    let Offered { nodes, has_resources, .. } = offered;
     let tasks = shapes::narrowest(request).unwrap_or_else(|| request.all_tasks());
     if request.needs.is_some() {
         if nodes > 0 && !has_resources {

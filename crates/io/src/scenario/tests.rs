@@ -1,3 +1,4 @@
+mod licences;
 mod shared;
 
 use proptest::prelude::*;

@@ -4,14 +4,13 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value, json};
 use tradewind_model::{
-    Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, JobShape, Limit, NodeId,
-    Packing, Performance, Power, Quantity, Request, Resources, Rho, Series, Shapes, Site,
-    SitePower, Slot, SlotList, Spread, VoPolicy,
+    Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, JobShape, Licence, LicenceId,
+    Limit, NodeId, Packing, Performance, Power, Quantity, Request, Resources, Rho, Series, Shapes,
+    Site, SitePower, Slot, SlotList, Spread, VoPolicy,
 };
 
-use super::Scenario;
-use super::resources;
 use super::words::{component_name, criterion_name, measure_name, objective_name, quantity_scale};
+use super::{Scenario, licences, resources};
 use crate::{decimal, power, series};
 
 pub(super) fn json(scenario: &Scenario) -> String {
@@ -32,6 +31,12 @@ pub(super) fn json(scenario: &Scenario) -> String {
         section(&mut out, "sites", &lines(sites(grid, power)));
     }
     section(&mut out, "nodes", &lines(grid.iter().map(|(id, _)| node(grid, id))));
+    let licence = |all: (u32, &Licence)| {
+        table(licences::written((LicenceId(all.0), all.1), &snapshot.slots, horizon))
+    };
+    if !grid.licences().is_empty() {
+        section(&mut out, "licences", &lines((0..).zip(grid.licences()).map(licence)));
+    }
     match &scenario.busy {
         Some(busy) => {
             let parts =
@@ -41,7 +46,7 @@ pub(super) fn json(scenario: &Scenario) -> String {
         }
         None => section(&mut out, "slots", &lines(slots(grid, &snapshot.slots).into_iter())),
     }
-    section(&mut out, "jobs", &lines(snapshot.jobs.iter().map(job)));
+    section(&mut out, "jobs", &lines(snapshot.jobs.iter().map(|it| job(it, grid))));
     section(&mut out, "policy", &policy(&snapshot.policy));
     out.push_str("\n}\n");
     out
@@ -169,7 +174,7 @@ fn group(group: &Request) -> Value {
     Value::Object(given.collect())
 }
 
-fn job(job: &Job) -> String {
+fn job(job: &Job, grid: &Grid) -> String {
     let request = &job.request;
     let spread = Some(request.spread).filter(|it| *it != Spread::default());
     let own = Some(&request.criterion).filter(|it| **it != Criterion::default());
@@ -201,6 +206,7 @@ fn job(job: &Job) -> String {
         memory,
         gres,
         ("packing", packing.map(|it| json!(it.name()))),
+        ("licences", licences::of_request(request, grid)),
     ])
 }
 

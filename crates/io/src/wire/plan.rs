@@ -115,6 +115,9 @@ pub struct Totals {
     /// Cost in credits.
     #[serde(serialize_with = "credits")]
     pub cost: Money,
+    /// The licences' part of it, where any job of the batch takes some along.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_credits")]
+    pub licences_cost: Option<Money>,
     /// Processor time in node-seconds.
     pub processor_time: i64,
     /// Jobs with a window.
@@ -168,6 +171,9 @@ impl Plan {
     pub fn new(snapshot: &Snapshot, plan: &model::Plan, measure: Measure) -> Plan {
         let jobs = snapshot.jobs.iter().zip(&plan.jobs);
         let totals = plan.totals(measure);
+        let has_licences = snapshot.jobs.iter().any(|job| job.request.licences.is_some());
+        let windows = plan.jobs.iter().filter_map(model::JobPlan::window);
+        let of_licences = windows.map(model::Window::licences_cost);
         Plan {
             scheme: None,
             seed: None,
@@ -180,6 +186,7 @@ impl Plan {
             totals: Totals {
                 time: totals.time.0,
                 cost: totals.cost,
+                licences_cost: has_licences.then(|| of_licences.sum()),
                 processor_time: totals.processor_time.0,
                 placed: totals.placed,
             },

@@ -87,6 +87,11 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
             ("nodes_short", Some(Amount::Count(*nodes))),
             ("nodes", Some(Amount::Count(*of))),
         ],
+        R::LicenceShort { needed, max, deadline, .. } => vec![
+            ("needed", Some(Amount::Count(*needed))),
+            ("most", Some(Amount::Count(*max))),
+            ("deadline", deadline.map(|it| Amount::Seconds(it.0))),
+        ],
         R::BudgetShort { cheapest, budget } => vec![
             ("cheapest", Some(credits(*cheapest))),
             ("budget", Some(credits(*budget))),

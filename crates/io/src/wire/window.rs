@@ -16,7 +16,7 @@ pub struct Window {
     pub finish: i64,
     /// Seconds of the longest task.
     pub runtime: i64,
-    /// Σ cost of the tasks.
+    /// Σ cost of the tasks and the licences.
     #[serde(serialize_with = "credits")]
     pub cost: Money,
     /// Σ seconds of the tasks.
@@ -29,6 +29,9 @@ pub struct Window {
     /// What each task takes of its node, where tasks may share nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_task: Option<PerTask>,
+    /// What the job takes along from the start to the finish, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub licences: BTreeMap<String, TakenLicences>,
     /// Where electricity is described: `energy` in kWh, `carbon` in gCO2e and `energy_price`, what
     /// the electricity costs the sites in credits.
     #[serde(flatten)]
@@ -61,6 +64,27 @@ impl From<&model::Resources> for PerTask {
         let model::Resources { cores, memory, gres } = each.clone();
         PerTask { cores, memory_kib: memory, gres }
     }
+}
+
+/// How many of a licence a window takes along, and what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TakenLicences {
+    /// How many.
+    pub count: u32,
+    /// Price × count × runtime.
+    #[serde(serialize_with = "credits")]
+    pub cost: Money,
+}
+
+/// The licences of a window by name, with what each costs.
+fn licences(window: &model::Window, grid: &Grid) -> BTreeMap<String, TakenLicences> {
+    let all = grid.licences();
+    let taken = |share: &model::LicenceShare| {
+        let licence = all.get(share.licence.index())?;
+        let cost = model::licences_cost(all, &[*share], window.runtime());
+        Some((licence.name.clone(), TakenLicences { count: share.count, cost }))
+    };
+    window.licences().into_iter().flat_map(|shares| shares.iter()).filter_map(taken).collect()
 }
 
 /// What a window consumes.
@@ -132,6 +156,7 @@ impl Window {
             shape: None,
             tasks: window.tasks().iter().map(task).collect(),
             per_task: window.each().map(PerTask::from),
+            licences: licences(window, grid),
             consumption: grid.power().map(|_| grid.consumption(window).into()),
         }
     }

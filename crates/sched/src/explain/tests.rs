@@ -13,6 +13,9 @@ fn one_less(change: &Change) -> Option<Change> {
         Change::MinPerformance(by) => Change::MinPerformance(by - 1),
         Change::Tasks(by) => Change::Tasks(by - 1),
         Change::Need(kind, by) => Change::Need(kind.clone(), by - 1),
+        Change::Licences { licence, name, fewer } => {
+            Change::Licences { licence: *licence, name: name.clone(), fewer: fewer - 1 }
+        }
         Change::Attribute(_) | Change::Spread => return None,
         Change::InGroup(group, change) => Change::InGroup(*group, Box::new(one_less(change)?)),
     };
@@ -20,6 +23,35 @@ fn one_less(change: &Change) -> Option<Change> {
 }
 
 proptest! {
+    #[test]
+    fn fewer_licences_are_a_change_where_they_help(
+        (grid, slots) in any_market(),
+        request in any_request_of_groups(),
+        drawn in crate::testing::any_licences(1_000_000),
+    ) {
+        let (grid, slots) = (drawn.grid(grid), drawn.slots(slots));
+        let request = Request { licences: drawn.shares.clone(), ..request };
+        let search = Search::best(request.criterion.clone());
+        let explained = explain(&grid, &slots, &request, &search);
+        let placed = |request: &Request| crate::window::find(&grid, &slots, request, &search);
+        prop_assert_eq!(explained.answer.is_ok(), placed(&request).is_some());
+        prop_assume!(explained.answer.is_err());
+        for relaxation in &explained.relaxations {
+            let relaxed = relaxation.change.apply(&request);
+            prop_assert_eq!(placed(&relaxed).map(|f| f.window), Some(relaxation.window.clone()));
+            if let Some(less) = one_less(&relaxation.change) {
+                prop_assert!(placed(&less.apply(&request)).is_none(), "{:?} is not least", less);
+            }
+        }
+        for share in request.licences.iter().flat_map(|it| it.iter()) {
+            let name = format!("l{}", share.licence.0);
+            let none = Change::Licences { licence: share.licence, name, fewer: share.count };
+            let limit = none.limit().into_owned();
+            let named = explained.relaxations.iter().any(|r| r.change.limit() == limit);
+            prop_assert_eq!(named, placed(&none.apply(&request)).is_some());
+        }
+    }
+
     #[test]
     fn each_relaxation_places_the_job_and_one_unit_less_does_not(
         (grid, slots) in any_market(), request in any_request_of_groups()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Criterion, Energy, Grid, Money, Node, Price, Rates, Reason, Request, Series, SlotList, Span,
-    Task, Time, Window, thousandths,
+    Task, Time, Window, licences_cost, thousandths,
 };
 
 use crate::window::{Found, Proof, Scratch, Search, Searcher};
@@ -84,10 +84,14 @@ fn best(
         slots.retain(|slot| grid.node(slot.node).price <= cap);
     }
     let free = Request { budget: None, max_price: None, ..request.clone() };
+    // The licences are free on this grid: they emit nothing.
     let found = Searcher::new(&emissions, &free, search).find(&slots, Time::MIN, scratch)?;
     let start = found.window.start();
     let task = |it: &Task| Task { cost: grid.cost(it.node, start, it.length), ..*it };
-    Window::new(start, found.window.tasks().iter().map(task).collect()).ok()
+    let window = Window::new(start, found.window.tasks().iter().map(task).collect()).ok()?;
+    let Some(licences) = &request.licences else { return Some(window) };
+    let cost = licences_cost(grid.licences(), licences, window.runtime());
+    Some(window.taking(Arc::clone(licences), cost))
 }
 
 /// The grid with emissions instead of prices.
@@ -195,5 +199,17 @@ mod tests {
         let found = least_carbon(&grid, &slots, &request, 1_000).unwrap();
         assert_eq!((found.window.start(), found.window.tasks()[0].node), (Time(20), NodeId(0)));
         assert_eq!(found.window.cost(), Money(10_000_000));
+        // With a licence, which others have until 30, it is too late for that.
+        let licence = tradewind_model::Licence { name: "l".into(), count: 1, price: Price(7) };
+        let grid = grid.with_licences(vec![licence]);
+        let mut free = tradewind_model::FreeLicences::new(grid.licences(), Time(0));
+        let share = crate::testing::share(0, 1);
+        free.take(share, Time(0), Time(30));
+        let slots = slots.with_licences(free);
+        let request = Request { licences: Some(Arc::from([share])), ..request };
+        let found = least_carbon(&grid, &slots, &request, 1_000).unwrap();
+        assert_eq!((found.window.start(), found.proof), (Time(30), Proof::Exact));
+        assert_eq!(found.window.cost(), Money(10_000_070));
+        assert_eq!(found.window.check(&request, &grid), Ok(()));
     }
 }

@@ -24,6 +24,9 @@
 //!
 //! Where the tasks of a job differ ([`Request::others`](tradewind_model::Request::others)), `groups`
 //! answers, at constant prices and others, exactly, for both variants.
+//!
+//! Where a job takes licences along ([`Request::licences`](tradewind_model::Request::licences)),
+//! `licences` searches what is idle while they are free, by any of these.
 
 mod bits;
 mod bounded;
@@ -34,6 +37,7 @@ mod front;
 mod groups;
 mod index;
 mod judges;
+mod licences;
 mod limits;
 mod nodes;
 mod paper;

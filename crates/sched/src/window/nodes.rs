@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Criterion, Grid, Rates, Reason, Request, Slot, SlotList, Span, Spread, Task, Time, Window,
+    Criterion, Grid, Money, Rates, Reason, Request, Slot, SlotList, Span, Spread, Task, Time,
+    Window,
 };
 
 use super::bounded::{self, Bounded};
@@ -88,6 +89,17 @@ impl NodeSearcher {
             prepared: self.prepared.repriced(rates, longest),
             method: self.method.clone(),
             by_site: self.by_site.iter().map(|it| it.repriced(rates, longest)).collect(),
+        }
+    }
+
+    /// The same where no task is longer than `longest` seconds, with another budget.
+    pub(super) fn capped(&self, longest: i64, budget: Option<Money>) -> NodeSearcher {
+        let prepared = self.prepared.capped(longest, budget);
+        let limits = MoneyLimits { budget, max_price: prepared.max_price };
+        NodeSearcher {
+            method: Method::choose(&prepared.search, limits, &prepared.ranking),
+            by_site: self.by_site.iter().map(|it| it.capped(longest, budget)).collect(),
+            prepared,
         }
     }
 

@@ -46,6 +46,14 @@ impl PriceList {
         PriceList { rates: vec![None; ranking.nodes.len()], max_price: None, longest: i64::MAX }
     }
 
+    /// Of the nodes of `ranking`, of which these are the prices, on which no task is longer than
+    /// `longest`.
+    pub(super) fn capped(&self, ranking: &NodeRanking, longest: i64) -> PriceList {
+        let rates = ranking.nodes.iter().zip(&self.rates);
+        let kept = rates.filter(|(it, _)| it.length <= longest);
+        PriceList { rates: kept.map(|(_, rate)| rate.clone()).collect(), ..self.clone() }
+    }
+
     /// Whether some price may change with time.
     pub(super) fn is_changing(&self) -> bool {
         self.rates.iter().any(Option::is_some)

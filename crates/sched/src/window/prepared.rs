@@ -58,6 +58,18 @@ impl PreparedRequest {
         PreparedRequest { budget: None, prices, ..self.clone() }
     }
 
+    /// The same where no task is longer than `longest` seconds, with another budget.
+    pub(super) fn capped(&self, longest: i64, budget: Option<Money>) -> PreparedRequest {
+        let all = &self.ranking;
+        let same = all.nodes.iter().all(|it| it.length <= longest);
+        let prices = self.prices.as_ref().map(|prices| prices.capped(all, longest));
+        let ranking = match same {
+            true => Arc::clone(all),
+            false => Arc::new(all.keeping(|it| it.length <= longest)),
+        };
+        PreparedRequest { budget, prices, ranking, ..self.clone() }
+    }
+
     pub(super) fn bracket(&self, from: Time) -> StartBounds {
         StartBounds {
             from: self.earliest_start.unwrap_or(from).max(from).0,

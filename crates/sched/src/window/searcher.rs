@@ -3,6 +3,7 @@
 use tradewind_model::{Grid, Money, Rates, Reason, Request, SlotList, Span, Time};
 
 use super::groups::Groups;
+use super::licences::LicenceTerms;
 use super::nodes::NodeSearcher;
 use super::places::{self, Places};
 use super::search::{Found, Scratch, Search};
@@ -19,6 +20,8 @@ pub struct Searcher {
     by_shape: Vec<Searcher>,
     /// Where tasks may share nodes: the search on places. Then nothing else is asked.
     places: Option<Box<Places>>,
+    /// Where the job takes licences along. All of the above is without them.
+    licences: Option<Box<LicenceTerms>>,
 }
 
 /// The best window of `request` in `slots`, by one search alone. To search more than once keep a
@@ -44,7 +47,7 @@ impl Searcher {
     /// another order.
     pub(crate) fn again(&self, grid: &Grid, request: &Request, search: &Search) -> Searcher {
         let is_new = request.shapes.is_some() || !self.by_shape.is_empty() || self.places.is_some();
-        match is_new {
+        match is_new || request.licences.is_some() || self.licences.is_some() {
             true => Searcher::new(grid, request, search),
             false => Searcher::on(self.nodes.again(grid, request, search), (grid, request, search)),
         }
@@ -53,7 +56,9 @@ impl Searcher {
     fn on(nodes: NodeSearcher, (grid, request, search): (&Grid, &Request, &Search)) -> Searcher {
         let groups = Groups::of(grid, request, search);
         let places = Places::of(grid, request, search);
-        Searcher { nodes, groups, by_shape: Vec::new(), places }
+        let without = Searcher { nodes, groups, by_shape: Vec::new(), places, licences: None };
+        let licences = LicenceTerms::of(grid, request, search, &without);
+        Searcher { licences, ..without }
     }
 
     /// The best window that starts at `from` or later, if there is any. `from` acts like a later
@@ -77,6 +82,8 @@ impl Searcher {
     /// - Tasks that differ: exact for the same searches, in the order of an assignment at each
     ///   start (see `groups`).
     /// - Tasks that may share nodes: the same on places (see `places`); nodes by the packing rule.
+    /// - A job that takes licences along: the same on what is idle while they are free; where they
+    ///   have a price, at most twice for each length of a task (see `licences`).
     /// - Where prices change with time: exact for the same searches, but slower (see `priced`);
     ///   CSA stays a heuristic, and [`Variant::Paper`](super::Variant::Paper) is answered like [`Variant::Exact`](super::Variant::Exact).
     /// - [`Variant::Paper`](super::Variant::Paper): O(p · alive nodes) as in the papers; the first among equals.
@@ -84,6 +91,20 @@ impl Searcher {
         if !self.by_shape.is_empty() {
             return self.find_shape(|_| true, (slots, from), scratch);
         }
+        match &self.licences {
+            Some(licences) => licences.find(self, (slots, from), scratch),
+            None => self.find_without(slots, from, scratch),
+        }
+    }
+
+    /// The best window without licences, whether the job takes any along or not; not of a job of
+    /// several shapes.
+    pub(super) fn find_without(
+        &self,
+        slots: &SlotList,
+        from: Time,
+        scratch: &mut Scratch,
+    ) -> Option<Found> {
         if let Some(places) = &self.places {
             return places.find(slots, from, scratch);
         }
@@ -115,12 +136,40 @@ impl Searcher {
             groups: self.groups.as_ref().map(|it| it.repriced(rates, longest)),
             by_shape: self.by_shape.iter().map(|it| it.repriced(rates, longest)).collect(),
             places: self.places.clone(),
+            licences: self.licences.clone(),
         }
+    }
+
+    /// The same search without licences, where no task is longer than `longest` seconds, and with
+    /// another budget. O(n log n).
+    pub(super) fn capped(&self, longest: i64, budget: Option<Money>) -> Searcher {
+        Searcher {
+            nodes: self.nodes.capped(longest, budget),
+            groups: self.groups.as_ref().map(|it| it.capped(longest)),
+            by_shape: Vec::new(),
+            places: self.places.as_ref().map(|it| it.capped(longest, budget)),
+            licences: None,
+        }
+    }
+
+    /// How long a task of the request is on any suitable node, in seconds: ascending, each once.
+    pub(super) fn lengths(&self) -> Vec<i64> {
+        let rankings = match (&self.places, &self.groups) {
+            (Some(places), _) => vec![places.ranking()],
+            (None, Some(groups)) => groups.rankings().collect(),
+            (None, None) => vec![&*self.nodes.prepared.ranking],
+        };
+        let nodes = rankings.into_iter().flat_map(|ranking| &ranking.nodes);
+        let mut lengths: Vec<i64> = nodes.map(|it| it.length).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        lengths
     }
 
     /// Why [`Searcher::find`] gave nothing: the first of too wide for the grid, too few suitable
     /// nodes (price cap and the attribute to sum up counted, where they apply), never enough of
-    /// them free together, budget too small. O((p + n) log n).
+    /// them free together, too few licences while they are, budget too small. O((p + n) log n),
+    /// with licences for each step of a bisection.
     pub fn reason(&self, slots: &SlotList, scratch: &mut Scratch) -> Reason {
         if !self.by_shape.is_empty() {
             let reasons = self.by_shape.iter().map(|shape| shape.reason(slots, scratch));
@@ -128,6 +177,14 @@ impl Searcher {
                 return nearest;
             }
         }
+        match &self.licences {
+            Some(licences) => licences.reason(self, slots, scratch),
+            None => self.reason_without(slots, scratch),
+        }
+    }
+
+    /// Why there is no window without licences; not of a job of several shapes.
+    pub(super) fn reason_without(&self, slots: &SlotList, scratch: &mut Scratch) -> Reason {
         if let Some(places) = &self.places {
             return places.reason(slots, scratch);
         }
@@ -161,5 +218,9 @@ impl Searcher {
     /// The budget that this search applies: the request's own, or the derived one for AMP and CSA.
     pub fn budget(&self) -> Option<Money> {
         self.nodes.prepared.budget
+    }
+
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.nodes.prepared.deadline
     }
 }

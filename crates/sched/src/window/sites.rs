@@ -24,11 +24,15 @@ pub(super) fn rankings(grid: &Grid, ranking: &NodeRanking) -> Vec<NodeRanking> {
 pub(super) fn best<'s>(
     windows: impl Iterator<Item = (&'s PreparedRequest, Found)>,
 ) -> Option<Found> {
+    best_by_key(windows.map(|(site, found)| (key(site, &found.window), found)))
+}
+
+/// The same for windows that are already ordered.
+pub(super) fn best_by_key(windows: impl Iterator<Item = (WindowKey, Found)>) -> Option<Found> {
     let mut best: Option<(WindowKey, Found)> = None;
     let mut bound = i128::MAX;
     let mut is_heuristic = false;
-    for (site, found) in windows {
-        let key = key(site, &found.window);
+    for (key, found) in windows {
         match found.proof {
             Proof::Exact => bound = bound.min(key.0.value()),
             Proof::Gap { bound: proven } => bound = bound.min(i128::from(proven)),
@@ -49,7 +53,7 @@ pub(super) fn best<'s>(
 
 /// What windows of different sites are ordered by: the score, then cost, length and number of each
 /// node.
-type WindowKey = (Score, Vec<(Money, Span, NodeId)>);
+pub(super) type WindowKey = (Score, Vec<(Money, Span, NodeId)>);
 
 fn key(site: &PreparedRequest, window: &Window) -> WindowKey {
     let criterion = site.search.algorithm.criterion();
@@ -61,12 +65,13 @@ fn key(site: &PreparedRequest, window: &Window) -> WindowKey {
 }
 
 /// Of the sites' reasons the one of the site that is nearest to having a window: short of money,
-/// then of nodes that are free together, then of suitable nodes; each time the one that lacks fewest.
+/// then of licences, of nodes that are free together, of suitable nodes; each time the one that lacks fewest.
 pub(super) fn nearest(reasons: impl Iterator<Item = Reason>) -> Option<Reason> {
     reasons.min_by_key(|reason| match reason {
         Reason::BudgetShort { cheapest, .. } => (0, cheapest.0),
-        Reason::NoCommonTime { max, .. } => (1, -i64::from(*max)),
-        Reason::TooFewNodes { suitable, .. } => (2, -i64::from(*suitable)),
-        _ => (3, 0),
+        Reason::LicenceShort { max, .. } => (1, -i64::from(*max)),
+        Reason::NoCommonTime { max, .. } => (2, -i64::from(*max)),
+        Reason::TooFewNodes { suitable, .. } => (3, -i64::from(*suitable)),
+        _ => (4, 0),
     })
 }

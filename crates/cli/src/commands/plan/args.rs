@@ -278,6 +278,12 @@ impl Args {
             );
             return Err(Failure::usage(what).hint("use `--scheme css` or `--scheme batch-slicer`"));
         }
+        if whole && snapshot.jobs.iter().any(|job| job.request.licences.is_some()) {
+            let scheme = self.scheme.name();
+            let what =
+                format!("`{scheme}` keeps nodes apart, and jobs of this scenario share licences");
+            return Err(Failure::usage(what).hint("use `--scheme css` or `--scheme batch-slicer`"));
+        }
         self.fly_without_contradiction(policy)?;
         if self.scheme != Scheme::Css && self.front.is_some() {
             return Err(Failure::usage("`--front` is of the alternatives of `css`")

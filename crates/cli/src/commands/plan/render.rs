@@ -7,7 +7,7 @@ use tradewind_io::chart::{self, Chart, Glyphs, TextOptions};
 use tradewind_io::scenario::component_name;
 use tradewind_io::wire;
 use tradewind_model::{
-    Gap, JobPlan, Money, Objective, Outcome, Plan, Quantity, Snapshot, Span, Sum,
+    Gap, JobPlan, Money, Objective, Outcome, Plan, Quantity, Snapshot, Span, Sum, Window,
 };
 
 use crate::output;
@@ -23,28 +23,43 @@ const COLUMNS: [Column; 7] = [
     ("nodes", Side::Left),
 ];
 
+/// Where the column of licences stands, if jobs take any along.
+const LICENCES_AT: usize = 6;
+
 /// Placed jobs, postponed jobs with their reasons, sums, and the chart.
 pub(super) fn table(snapshot: &Snapshot, plan: &Plan, title: &str, chart: &Chart) -> String {
     let mut rows = Vec::new();
     let mut postponed = Vec::new();
+    let has_licences = snapshot.jobs.iter().any(|job| job.request.licences.is_some());
+    let mut columns = COLUMNS.to_vec();
+    if has_licences {
+        columns.insert(LICENCES_AT, ("licences", Side::Left));
+    }
     for (job, planned) in snapshot.jobs.iter().zip(&plan.jobs) {
         match (&planned.outcome, planned.window()) {
-            (Outcome::Placed(index), Some(window)) => rows.push(vec![
-                job.name.clone(),
-                window.start().to_string(),
-                window.finish().to_string(),
-                window.runtime().to_string(),
-                window.cost().to_string(),
-                format!("{} of {}", index + 1, alternatives(planned)),
-                tables::nodes_of(&snapshot.grid, window, &job.request),
-            ]),
+            (Outcome::Placed(index), Some(window)) => {
+                let mut row = vec![
+                    job.name.clone(),
+                    window.start().to_string(),
+                    window.finish().to_string(),
+                    window.runtime().to_string(),
+                    window.cost().to_string(),
+                    format!("{} of {}", index + 1, alternatives(planned)),
+                    tables::nodes_of(&snapshot.grid, window, &job.request),
+                ];
+                if has_licences {
+                    let shares = window.licences().map_or(&[][..], |shares| shares);
+                    row.insert(LICENCES_AT, tables::licences_in_words(&snapshot.grid, shares));
+                }
+                rows.push(row);
+            }
             (Outcome::Postponed(reason), _) => postponed.push((&job.name, reason.to_string())),
             (Outcome::Placed(_), None) => {}
         }
     }
     let mut text = format!("{}\n\n", title.bold());
     if !rows.is_empty() {
-        text.push_str(&tables::table(&COLUMNS, rows));
+        text.push_str(&tables::table(&columns, rows));
         text.push('\n');
     }
     for (name, reason) in &postponed {
@@ -73,15 +88,25 @@ fn sums(snapshot: &Snapshot, plan: &Plan) -> String {
     let unproven = if plan.gap.is_some() { "; not proven best" } else { "" };
     let more = more_sums(snapshot, plan);
     format!(
-        "{} of {} jobs placed; time {} s{}; cost {} credits{}; processor time {} s{more}{unproven}",
+        "{} of {} jobs placed; time {} s{}; cost {} credits{}{}; processor time {} s{more}{unproven}",
         totals.placed,
         plan.jobs.len(),
         totals.time,
         plan.limits.time.map(time).unwrap_or_default(),
         totals.cost,
         plan.limits.budget.map(money).unwrap_or_default(),
+        of_licences(plan),
         totals.processor_time,
     )
+}
+
+/// ", 30 of them for licences", where they cost something.
+fn of_licences(plan: &Plan) -> String {
+    let windows = plan.jobs.iter().filter_map(JobPlan::window);
+    match windows.map(Window::licences_cost).sum() {
+        Money(0) => String::new(),
+        cost => format!(", {cost} of them for licences"),
+    }
 }
 
 /// "; energy 2.5 kWh (limit 3 kWh)" for each quantity that is summed beside time and cost.

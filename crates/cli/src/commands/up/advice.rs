@@ -361,6 +361,7 @@ fn relaxation(it: &explain::Relaxation) -> Relaxation {
         Change::Attribute(name) => return without_attribute(name, it),
         Change::Spread => "nodes at several sites".to_owned(),
         Change::Need(resource, less) => format!("-{}", resource.show(*less)),
+        Change::Licences { fewer, .. } => format!("-{fewer}"),
         Change::InGroup(_, change) => {
             let of_group = explain::Relaxation { change: (**change).clone(), ..it.clone() };
             let limit = it.change.limit().into_owned();

@@ -164,10 +164,12 @@ pub struct Progress {
 ///
 /// Alternatives never intersect within a sub-batch, unless offers overlap or are found on the fly; chosen
 /// windows never intersect at all, but that they may share nodes by [`Request::needs`].
-/// [`Offers::Overlapping`] has no vector of criteria: with one, and where tasks may share nodes,
-/// offers are disjoint. A job that is not placed carries a [`tradewind_model::Reason`].
+/// [`Offers::Overlapping`] has no vector of criteria: with one, where tasks may share nodes, and where
+/// jobs take licences along, offers are disjoint. Alternatives of a sub-batch together never take more
+/// licences than are free. A job that is not placed carries a [`tradewind_model::Reason`].
 pub fn plan(snapshot: &Snapshot, cyclic: &Cyclic, progress: &mut dyn FnMut(Progress)) -> Plan {
-    let apart = snapshot.jobs.iter().all(|job| job.request.needs.is_none());
+    let only_nodes = |request: &Request| request.needs.is_none() && request.licences.is_none();
+    let apart = snapshot.jobs.iter().all(|job| only_nodes(&job.request));
     match cyclic.sub_batches {
         _ if cyclic.offers == Offers::Overlapping
             && apart

@@ -258,8 +258,25 @@ fn mean_cost(snapshot: &Snapshot, node: NodeId, request: &Request, length: Span)
 
 /// The mean over all suitable nodes of what the request takes there: time by the VO's measure
 /// and money, both in thousandths of the unit. Where tasks differ, of all groups together; of several
-/// shapes, in the first one.
+/// shapes, in the first one. Licences cost as much as for the greatest of the groups' mean lengths.
 fn mean_demand(snapshot: &Snapshot, request: &Request) -> (i128, i128) {
+    let (time, cost) = mean_of_tasks(snapshot, request);
+    let Some(licences) = &request.licences else { return (time, cost) };
+    let longest = request.groups().map(|group| mean_length(snapshot, &group)).max();
+    let per_second = snapshot.grid.licences_per_second(licences);
+    (time, cost + per_second * longest.unwrap_or_default())
+}
+
+/// The mean length of a task, in thousandths of a second.
+fn mean_length(snapshot: &Snapshot, request: &Request) -> i128 {
+    let suitable = snapshot.grid.nodes().iter().filter(|node| request.suits(node));
+    let (nodes, sum) = suitable.fold((0, 0), |(nodes, sum), node| {
+        (nodes + 1, sum + i128::from(request.length_on(node).0))
+    });
+    sum * 1_000 / i128::max(nodes, 1)
+}
+
+fn mean_of_tasks(snapshot: &Snapshot, request: &Request) -> (i128, i128) {
     if request.others.is_empty() {
         return mean_of_group(snapshot, request);
     }

@@ -1,3 +1,4 @@
+mod licences;
 mod long_lists;
 mod shared;
 

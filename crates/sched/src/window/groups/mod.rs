@@ -112,6 +112,22 @@ impl Groups {
         Box::new(Groups { places: self.places.iter().map(place).collect() })
     }
 
+    /// The same where no task is longer than `longest` seconds.
+    pub(super) fn capped(&self, longest: i64) -> Box<Groups> {
+        let group = |group: &Group| Group {
+            ranking: group.ranking.keeping(|it| it.length <= longest),
+            prices: group.prices.capped(&group.ranking, longest),
+            ..*group
+        };
+        let place = |groups: &Vec<Group>| groups.iter().map(group).collect();
+        Box::new(Groups { places: self.places.iter().map(place).collect() })
+    }
+
+    /// The nodes of all groups.
+    pub(super) fn rankings(&self) -> impl Iterator<Item = &NodeRanking> {
+        self.places.iter().flatten().map(|group| &group.ranking)
+    }
+
     /// Why there is no window: the first reason that holds, at the site that is nearest to one.
     pub(super) fn reason(&self, prepared: &PreparedRequest, slots: &SlotList) -> Reason {
         let bracket = prepared.bracket(Time(i64::MIN));

@@ -19,11 +19,12 @@ mod short;
 use std::sync::Arc;
 
 use tradewind_model::{
-    Grid, Node, NodeId, Packing, Rates, Reason, Request, Resources, Slot, SlotList, Task,
+    Grid, Money, Node, NodeId, Packing, Rates, Reason, Request, Resources, Slot, SlotList, Task,
     TaskNeeds, Time, Window,
 };
 
 use super::nodes::NodeSearcher;
+use super::ranking::NodeRanking;
 use super::search::{Found, Scratch, Search};
 
 /// A request whose tasks may share nodes, prepared for one grid.
@@ -73,6 +74,16 @@ impl Places {
         let found = self.inner.find(&places, from, scratch)?;
         let window = self.on_nodes(&found.window, &places)?;
         Some(Found { window, ..found })
+    }
+
+    /// The same where no task is longer than `longest` seconds, with another budget.
+    pub(super) fn capped(&self, longest: i64, budget: Option<Money>) -> Box<Places> {
+        Box::new(Places { inner: self.inner.capped(longest, budget), ..self.clone() })
+    }
+
+    /// The places that suit.
+    pub(super) fn ranking(&self) -> &NodeRanking {
+        &self.inner.prepared.ranking
     }
 
     /// Why there is no window on these slots, as far as it is not one resource alone.

@@ -7,6 +7,7 @@ use tradewind_model::{
     SiteId, Slot, SlotList, Span, TaskNeeds, Time, Times, UnitPrices, Window,
 };
 
+use crate::testing::{DrawnLicences, any_licences};
 use crate::window::{Algorithm, Proof, Scratch, Search, Searcher, find};
 
 const END: i64 = 16;
@@ -17,6 +18,7 @@ struct World {
     slots: SlotList,
     busy: Vec<(Slot, Option<Resources>)>,
     request: Request,
+    licences: Option<DrawnLicences>,
 }
 
 fn amounts((cores, memory, gpus): (u32, u64, u32)) -> Resources {
@@ -113,11 +115,41 @@ fn any_world() -> impl Strategy<Value = World> {
         let spans: Vec<Slot> = busy.iter().map(|(span, _)| *span).collect();
         let slots = SlotList::from_busy(&grid, horizon, &spans)
             .with_shared(SharedFree::from_busy(&grid, horizon, &busy));
-        World { grid, slots, busy, request }
+        World { grid, slots, busy, request, licences: None }
+    })
+}
+
+/// The same where the job takes licences along.
+fn any_world_with_licences() -> impl Strategy<Value = World> {
+    (any_world(), any_licences(1)).prop_map(|(world, mut drawn)| {
+        for (_, start, end) in &mut drawn.busy {
+            (*start, *end) = (*start / 4, *end / 4);
+        }
+        World {
+            grid: drawn.grid(world.grid),
+            slots: drawn.slots(world.slots),
+            request: Request { licences: drawn.shares.clone(), ..world.request },
+            licences: Some(drawn),
+            ..world
+        }
     })
 }
 
 impl World {
+    /// What the licences cost from `start` on for so long; `None` if they are not free.
+    fn licences(&self, start: i64, runtime: i64) -> Option<i64> {
+        let Some(drawn) = &self.licences else { return Some(0) };
+        let node = tradewind_model::Task {
+            node: NodeId(0),
+            length: Span(runtime),
+            cost: Money(0),
+            group: 0,
+        };
+        let window = Window::new(Time(start), vec![node]).unwrap();
+        let window = drawn.with(window, &drawn.shares);
+        drawn.suffice(&[&window]).then(|| window.cost().0)
+    }
+
     /// How many tasks have a place on the node in every second of the span.
     fn places(&self, node: NodeId, start: i64, length: i64) -> u32 {
         let (Some(has), Some(needs)) = (self.grid.resources(node), &self.request.needs) else {
@@ -175,8 +207,12 @@ impl World {
             let cost: i64 = used().map(|(node, count)| node.2 * i64::from(*count)).sum();
             let sites: std::collections::BTreeSet<_> = used().map(|(node, _)| node.4).collect();
             let at_one = request.spread == tradewind_model::Spread::Grid || sites.len() == 1;
-            if tasks == request.tasks && at_one && request.budget.is_none_or(|max| cost <= max.0) {
-                let runtime = used().map(|(node, _)| node.1).max().unwrap_or(0);
+            let runtime = used().map(|(node, _)| node.1).max().unwrap_or(0);
+            let of_licences =
+                if tasks == request.tasks { self.licences(start, runtime) } else { None };
+            let cost = cost + of_licences.unwrap_or(0);
+            let within = at_one && request.budget.is_none_or(|max| cost <= max.0);
+            if within && of_licences.is_some() {
                 let sum: i64 = used().map(|(node, count)| node.3 * i64::from(*count)).sum();
                 let value = match criterion {
                     Criterion::Start => start,
@@ -224,7 +260,7 @@ proptest! {
 
     #[test]
     fn every_criterion_finds_the_best_of_all_windows(
-        world in any_world(),
+        world in prop_oneof![any_world(), any_world_with_licences()],
         criterion in any_criterion(),
     ) {
         let best = world.all(&criterion).into_iter().min();

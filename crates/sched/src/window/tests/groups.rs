@@ -27,7 +27,7 @@ fn any_rate() -> impl Strategy<Value = Series> {
 }
 
 /// Small worlds with jobs of two or three groups, at up to two sites; prices change in some.
-fn any_world_of_groups() -> impl Strategy<Value = World> {
+pub(super) fn any_world_of_groups() -> impl Strategy<Value = World> {
     let groups = prop::collection::vec(any_group(), 1..3);
     let rates = prop::collection::vec(prop::option::weighted(0.6, any_rate()), 6);
     let rates = prop::option::weighted(0.4, rates);
@@ -109,7 +109,7 @@ fn assignments(
     }
 }
 
-fn all_windows(world: &World, criterion: &Criterion, limits: InForce) -> Vec<Window> {
+pub(super) fn all_windows(world: &World, criterion: &Criterion, limits: InForce) -> Vec<Window> {
     let wanted: Vec<usize> = world.request.groups().map(|it| it.tasks as usize).collect();
     let mut windows = Vec::new();
     for start in 0..=40 {

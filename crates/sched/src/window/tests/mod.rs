@@ -3,6 +3,7 @@
 mod brute;
 mod groups;
 pub(super) mod large;
+mod licences;
 mod metamorphic;
 mod paper;
 mod priced;

@@ -22,7 +22,7 @@ fn any_rate() -> impl Strategy<Value = Series> {
 }
 
 /// Worlds in which most nodes have prices that change.
-fn priced_world() -> impl Strategy<Value = World> {
+pub(super) fn priced_world() -> impl Strategy<Value = World> {
     let rates = prop::collection::vec(prop::option::weighted(0.7, any_rate()), 6);
     (any_world(), rates).prop_map(|(world, rates)| {
         let rates = rates.into_iter().map(|it| it.map(Arc::new)).collect();

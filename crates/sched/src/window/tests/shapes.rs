@@ -8,7 +8,7 @@ use super::*;
 use crate::testing::with_shapes;
 
 /// A world whose job has more shapes, perhaps.
-fn any_world_of_shapes() -> impl Strategy<Value = World> {
+pub(super) fn any_world_of_shapes() -> impl Strategy<Value = World> {
     let others = prop::collection::vec((1u32..5, 1i64..30), 0..4);
     (any_world(), others)
         .prop_map(|(world, others)| World { request: with_shapes(world.request, &others), ..world })
