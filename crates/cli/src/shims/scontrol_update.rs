@@ -13,13 +13,14 @@ use crate::commands::live::control::changed;
 use crate::exit::{Failure, Outcome};
 
 /// Slurm's names, in lower case, and the options that say the same.
-const NAMES: [(&str, &str); 20] = [
+const NAMES: [(&str, &str); 21] = [
     ("clusters", "clusters"),
     ("comment", "comment"),
     ("deadline", "deadline"),
     ("dependency", "dependency"),
     ("eligibletime", "begin"),
     ("jobname", "job-name"),
+    ("licenses", "licenses"),
     ("mailtype", "mail-type"),
     ("minnodes", "nodes"),
     ("name", "job-name"),
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!(read("requeue", "0").unwrap(), ("no-requeue", None));
         assert_eq!(read("dependency", "").unwrap(), ("dependency", Some(String::new())));
         let refusal = |name: &str| read(name, "1").unwrap_err().problems[0].message.clone();
-        assert_eq!(refusal("licenses"), "Update of this parameter is not supported: licenses=1");
+        assert_eq!(refusal("features"), "Update of this parameter is not supported: features=1");
         assert!(NAMES.iter().all(|(_, it)| OptionSpec::find(it).is_ok()));
     }
 

@@ -388,7 +388,7 @@ fn licences(
             let of = |it: &Licence| format!("{} (of which there are {})", it.name, it.count);
             let known: Vec<String> = pools.licences().iter().map(of).collect();
             let hint = match &known[..] {
-                [] => "this market counts no licences: leave the option out".to_owned(),
+                [] => "this market counts no licences: leave out `--licenses`".to_owned(),
                 _ => format!("there are: {}", known.join(", ")),
             };
             Refusal::new(RefusalKind::Invalid, message, hint)

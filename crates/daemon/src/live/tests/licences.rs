@@ -107,5 +107,5 @@ fn what_is_not_there_is_refused_with_what_is() {
     assert!(told(many).starts_with("needs 5 of the licence `abaqus`; there are: abaqus"));
     let mut without = Stage::new();
     let none = without.submit(DAY, with(&[("abaqus", 1)], 100)).unwrap_err();
-    assert!(told(none).ends_with("this market counts no licences: leave the option out"));
+    assert!(told(none).ends_with("this market counts no licences: leave out `--licenses`"));
 }
