@@ -96,7 +96,7 @@ impl SelectedJob {
             Field::CpusPerTask => self.asked["cpus_per_task"].as_i64().unwrap_or(1).to_string(),
             Field::Deadline => moment_or(self.asked["deadline"].as_i64(), "N/A"),
             Field::ListedAccount => none_if_empty(self.account(), "(null)"),
-            Field::Licenses => none_if_empty(&licenses(&self.licences()), "(null)"),
+            Field::Licenses => none_if_empty(&self.licenses(), "(null)"),
             Field::ListedComment => none_if_empty(&self.text("comment"), "(null)"),
             Field::Cost => job.cost_so_far.to_string(),
             Field::Dependency => none_if_empty(&self.dependency(), "(null)"),
@@ -157,6 +157,12 @@ impl SelectedJob {
 
     fn text(&self, name: &str) -> String {
         self.asked[name].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// As Slurm lists them: `abaqus:4,matlab:1`.
+    fn licenses(&self) -> String {
+        let one = |(name, count): (&String, &u32)| format!("{name}:{count}");
+        self.job.licences.iter().map(one).collect::<Vec<_>>().join(",")
     }
 
     fn passed(&self, option: &str) -> Option<String> {

@@ -95,7 +95,7 @@ static SCRIPTS: [Script; 64] = [
     says("time-0", &["--time=0"], Refused("--time")),
     says("node-list", &["-w twin1"], Refused("--nodelist")),
     says("exclude", &["-x twin1"], Refused("--exclude")),
-    says("licences", &["--licenses=matlab:1"], Refused("--licenses")),
+    says("licences", &["--licenses=matlab:1"], Both),
     says("reservation", &["--reservation=mine"], Refused("--reservation")),
     says("array-steps", &["--array=1-10:3%2"], Equal),
     says("array-list", &["--array=2,5,7", "--ntasks=8"], Equal),
