@@ -460,3 +460,36 @@ fn a_table_whose_damage_the_reader_panics_at_is_an_error_like_any_other() {
     assert!(told.contains("log.parquet: a Parquet file that cannot be read: its descr"), "{told}");
     assert!(!told.contains("bug"), "{told}");
 }
+
+#[test]
+fn jobs_wait_for_licences_of_the_grid_under_policies_that_plan_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let grid = folder.path().join("grid.toml");
+    let text = |jobs: &str| {
+        format!(
+            "[[site]]\nname = \"a\"\npool = [{{ name = \"a\", nodes = 64, price = 0.01 }}]\n\
+             [[licence]]\nname = \"abaqus\"\ncount = 3\nprice = 0.002\n{jobs}"
+        )
+    };
+    let run = |out: &str, jobs: &str, policy: &str| {
+        std::fs::write(&grid, text(jobs)).unwrap();
+        let (out, grid) = (folder.path().join(out), grid.to_str().unwrap());
+        let rest = ["--grid", grid, "--seed", "1", "--policy", policy, "--check"];
+        simulate(&out, &[&rest[..], &["--format", "json"]].concat())
+    };
+    let policies = "fcfs,easy,conservative,css,batch-slicer,whole-batch,on-the-fly,bsf";
+    let waits = |out: &str, jobs: &str| -> Vec<f64> {
+        let printed = run(out, jobs, policies).success().get_output().stdout.clone();
+        let summaries: Value = serde_json::from_slice(&printed).unwrap();
+        let all = summaries.as_array().unwrap();
+        all.iter().map(|it| it["mean_wait_s"].as_f64().unwrap()).collect()
+    };
+    let without = waits("without", "");
+    let with = waits("with", "jobs = { share = 0.5, each = [1, 3] }");
+    assert!(with.len() == 8 && with.iter().zip(&without).all(|(with, without)| with > without));
+    for policy in ["auction", "multi-queue", "easy-sites", "learned"] {
+        let said = run("refused", "", policy).code(2).get_output().stderr.clone();
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.contains("plans no licences, and there is `abaqus`"), "{policy}: {said}");
+    }
+}

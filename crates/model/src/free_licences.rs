@@ -19,6 +19,11 @@ impl FreeLicences {
         FreeLicences { free: all.collect() }
     }
 
+    /// What is free of each, by licence.
+    pub fn of(free: Vec<Profile>) -> FreeLicences {
+        FreeLicences { free }
+    }
+
     /// Takes the share during `[start, end)`, whether so many are free or not. O(log n) for n
     /// steps. A licence that is not there is of no account.
     pub fn take(&mut self, share: LicenceShare, start: Time, end: Time) {

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::{
-    Demand, Grid, GridError, Horizon, Market, Place, Pool, PoolId, Share, SlotList, Snapshot,
-    SnapshotError, Span, VoPolicy, Window,
+    Demand, FreeLicences, Grid, GridError, Horizon, Market, Place, Pool, PoolId, Share, SlotList,
+    Snapshot, SnapshotError, Span, Time, VoPolicy, Window,
 };
 
-use crate::policy::availability::free_in_each;
+use crate::policy::availability::{free_in_each, licence_shares};
+use crate::policy::evaluate::free_licences;
 use crate::policy::grid::Names;
 
 pub use crate::policy::availability::Taken;
@@ -57,11 +58,14 @@ impl FreeTime {
         horizon: Horizon,
     ) -> Result<FreeTime, FreeError> {
         let horizon = Horizon { start: horizon.start.max(market.now()), ..horizon };
-        let mut profiles = free_in_each(market);
+        let (mut profiles, mut licences) = (free_in_each(market), free_licences(market));
         for Taken { share, from, until, .. } in taken {
-            if let Some(profile) = profiles.get_mut(share.pool.index()) {
-                profile.take(share.nodes, *from, *until);
-            }
+            let licence = share.pool.index().checked_sub(profiles.len());
+            let profile = match licence {
+                None => profiles.get_mut(share.pool.index()),
+                Some(at) => licences.get_mut(at),
+            };
+            profile.into_iter().for_each(|it| it.take(share.nodes, *from, *until));
         }
         let shapes = demand.in_shapes();
         let admits = |pool: &Pool| {
@@ -72,6 +76,9 @@ impl FreeTime {
         let mut snapshot = empty(horizon, grid);
         snapshot.check()?;
         snapshot.slots = names.slots(&profiles, horizon);
+        if !licences.is_empty() {
+            snapshot.slots = snapshot.slots.with_licences(FreeLicences::of(licences));
+        }
         Ok(FreeTime { snapshot, names })
     }
 
@@ -98,6 +105,16 @@ impl FreeTime {
     pub fn place(&self, window: &Window) -> Place {
         self.names.booking(window).place()
     }
+}
+
+/// What a job of this demand takes along during `[from, until)`, as if each licence were one more pool:
+/// for [`FreeTime::new`] and [`Tail`](crate::policy::tail::Tail).
+pub fn licences_taken(
+    market: &Market,
+    demand: &Demand,
+    (from, until): (Time, Time),
+) -> impl Iterator<Item = Taken> {
+    licence_shares(market.pools(), demand).map(move |share| Taken { share, from, until, memory: 0 })
 }
 
 fn empty(horizon: Horizon, grid: Grid) -> Snapshot {

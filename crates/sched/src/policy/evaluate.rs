@@ -64,11 +64,7 @@ pub enum Against {
 impl PoolReport {
     /// Of the market as it stands. O((r + c)·log n) for r running jobs and c outages.
     pub fn of(market: &Market) -> PoolReport {
-        let licences = match market.pools().licences() {
-            [] => Vec::new(),
-            _ => GridAvailability::of_market(market).free().licences().to_vec(),
-        };
-        PoolReport { profiles: free_in_each(market), licences }
+        PoolReport { profiles: free_in_each(market), licences: free_licences(market) }
     }
 
     /// The job takes nodes now.
@@ -99,6 +95,15 @@ impl PoolReport {
             self::weigh(pools, id, PoolRoom::beside(profile, &along), demand)
         })
         .collect()
+    }
+}
+
+/// What is free of each licence of a market as it stands. Nothing where there are none; else as
+/// [`PoolReport::of`].
+pub(crate) fn free_licences(market: &Market) -> Vec<Profile> {
+    match market.pools().licences() {
+        [] => Vec::new(),
+        _ => GridAvailability::of_market(market).free().licences().to_vec(),
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Placed {
     pub start: Time,
     /// Pools and numbers of nodes.
     pub place: Place,
-    /// Its nodes, pool by pool.
+    /// Its nodes, pool by pool, then its licences as if each were one more pool.
     pub parts: Vec<Taken>,
 }
 
@@ -82,7 +82,7 @@ impl Tail {
 }
 
 fn placed(market: &Market, job: JobId, booking: &Booking) -> Placed {
-    let parts = booking.nodes_taken().collect();
+    let parts = booking.taken().collect();
     Placed { job, start: booking.start, place: booking.place_of(market, job), parts }
 }
 

@@ -23,7 +23,8 @@ proptest! {
 
     #[test]
     fn checkers_agree_whatever_happens(
-        pools in any_grid(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
+        pools in any_grid(), log in prop_oneof![any_log(), licensed_log()],
+        outages in any_outages(), knobs in any_knobs(),
         overrun in any_overrun(), settings in any_settings(),
     ) {
         let workload = with_outages(workload(&pools, &log, overrun), outages);

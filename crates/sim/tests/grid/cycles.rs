@@ -89,7 +89,8 @@ proptest! {
 
     #[test]
     fn checkers_agree_whatever_happens(
-        pools in any_grid(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
+        pools in any_grid(), log in prop_oneof![any_log(), licensed_log()],
+        outages in any_outages(), knobs in any_knobs(),
         overrun in any_overrun(), settings in any_settings(),
     ) {
         let workload = with_outages(workload(&pools, &log, overrun), outages);
@@ -98,7 +99,7 @@ proptest! {
 
     #[test]
     fn with_exact_estimates_no_job_is_over_budget_or_late(
-        pools in any_grid(), log in any_log(), knobs in any_knobs(),
+        pools in any_grid(), log in prop_oneof![any_log(), licensed_log()], knobs in any_knobs(),
     ) {
         let workload = workload(&pools, &log, Overrun::Extend);
         let settings = ReplaySettings { estimate: Estimate::Exact, ..ReplaySettings::default() };

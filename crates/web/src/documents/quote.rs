@@ -125,6 +125,11 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// Whether it cannot be booked since licences cannot be set aside.
+    pub fn is_with_licences(&self) -> bool {
+        self.basis == Some(Basis::Licences)
+    }
+
     /// Whether its start is the expected turn in the queue of a site, so that it cannot be booked.
     pub fn is_of_queue(&self) -> bool {
         self.basis == Some(Basis::SiteQueue)
@@ -140,6 +145,9 @@ pub enum Basis {
     /// The turn in the queue of the site that is expected, beside the jobs of the site's owners: it is
     /// not promised, and cannot be booked.
     SiteQueue,
+    /// Nodes and licences that are free together: licences cannot be set aside, so that the start is not
+    /// promised, and cannot be booked.
+    Licences,
 }
 
 /// Nodes of one pool in an offer.

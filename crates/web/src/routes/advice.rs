@@ -98,8 +98,13 @@ pub(crate) async fn offers(
                 offer.expected_start = expected.map(|at| at.0);
                 let share = |share: Share| unbookable.contains(&share.pool);
                 let in_line = booking.place.shares(demand.processors).any(share);
-                offer.basis = Some(if in_line { Basis::SiteQueue } else { Basis::Window });
-                if standing == Standing::Kept && !in_line {
+                let basis = match demand.terms().licences {
+                    _ if in_line => Basis::SiteQueue,
+                    Some(_) => Basis::Licences,
+                    None => Basis::Window,
+                };
+                offer.basis = Some(basis);
+                if standing == Standing::Kept && basis == Basis::Window {
                     let known = kept.iter().find(|(it, _)| *it == booking).map(|(_, id)| *id);
                     let quote = quote_of(context, &demand, &booking, cost);
                     offer.expires = Some(quote.expires.0);

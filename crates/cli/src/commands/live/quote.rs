@@ -98,6 +98,7 @@ fn table(all: &Quotes) -> String {
             cost.map(|cost| cost.to_string()).unwrap_or_default(),
             match basis {
                 Some(Basis::SiteQueue) => "expected in the site's queue".to_owned(),
+                Some(Basis::Licences) => "not to be booked: licences".to_owned(),
                 _ => show(expires),
             },
         ]

@@ -309,7 +309,7 @@ fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -
         let parts = parts.map(|(group, share, length)| (u32::from(group), share, length));
         let price = |pool, length| market.pools().asked(pool, window.start(), length);
         let booking = Booking::of_groups(window.start(), parts, price);
-        let cost = booking.max(0);
+        let cost = booking.max(0) + window.licences_cost();
         return (booking, cost);
     }
     let (mut place, start) = (free.place(window), window.start());
@@ -326,7 +326,7 @@ fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -
         prices.push(market.pools().asked(share.pool, start, length));
     }
     let booking = Booking { start, ends, place, prices, groups: None };
-    let cost = booking.max(demand.processors);
+    let cost = booking.max(demand.processors) + window.licences_cost();
     (booking, cost)
 }
 

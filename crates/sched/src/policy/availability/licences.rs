@@ -6,7 +6,7 @@ use tradewind_model::{Demand, JobId, LicenceShare, Market, PoolId, Pools, Share,
 use super::overrun::expected_length;
 
 /// What the demand takes along, as shares of such pools.
-pub(in crate::policy) fn shares(pools: &Pools, demand: &Demand) -> impl Iterator<Item = Share> {
+pub(crate) fn shares(pools: &Pools, demand: &Demand) -> impl Iterator<Item = Share> {
     let first = pools.as_slice().len() as u32;
     let licences = demand.terms().licences.clone();
     let share = move |at| {

@@ -21,7 +21,7 @@ use tradewind_model::{Event, JobId, Market, Outage, OutageId, PoolId, Profile, S
 pub(super) use capacity::Capacity;
 pub use capacity::Taken;
 use holds::{Hold, Holds};
-pub(super) use licences::shares as licence_shares;
+pub(crate) use licences::shares as licence_shares;
 use outages::Outages;
 pub use overrun::{
     expected_end, expected_end_by_limit, expected_length, expected_span, missing_time,

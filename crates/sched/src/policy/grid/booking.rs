@@ -56,11 +56,6 @@ impl Booking {
         self.parts.iter().chain(&self.licences).map(|part| part.taken(self.start))
     }
 
-    /// The nodes that it takes, pool by pool.
-    pub(crate) fn nodes_taken(&self) -> impl Iterator<Item = Taken> + '_ {
-        self.parts.iter().map(|part| part.taken(self.start))
-    }
-
     /// How long the longest task takes.
     pub(super) fn runtime(&self) -> Span {
         self.parts.iter().map(|part| part.length).max().unwrap_or_default()

@@ -1,8 +1,8 @@
 //! What is free in pools, as slots on named nodes.
 
 use tradewind_model::{
-    Grid, GridError, Horizon, Level, Node, NodeId, Pool, PoolId, Pools, Profile, Rates, Slot,
-    SlotList, Time, Window,
+    Grid, GridError, Horizon, Level, Node, NodeId, Pool, PoolId, Pools, Profile, Rates, Share,
+    Slot, SlotList, Time, Window,
 };
 
 use super::{Booking, Part};
@@ -55,6 +55,7 @@ impl Names {
             Some(power) => grid.with_power(power.clone()),
             None => grid,
         };
+        let grid = grid.with_licences(pools.licences().to_vec());
         let grid = match pools.rates() {
             Some(rates) => grid.with_rates(rates_of(rates, &named)),
             None => grid,
@@ -77,7 +78,10 @@ impl Names {
                 None => parts.push(Part { pool, nodes: 1, length: task.length, memory: 0 }),
             }
         }
-        Booking::new(window.start(), parts)
+        let first = self.pools.len() as u32;
+        let along = window.licences().map(|it| &**it).unwrap_or_default().iter();
+        let along = along.map(|it| Share { pool: PoolId(first + it.licence.0), nodes: it.count });
+        Booking::new(window.start(), parts).along(&along.collect::<Vec<_>>())
     }
 
     /// What is free within the horizon.

@@ -1,8 +1,8 @@
 //! What a job wants of the pools.
 
 use tradewind_model::{
-    Demand, JobId, LoadPrice, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span,
-    Spread, Terms, Time, Trade,
+    Demand, JobId, Licence, LicenceShare, LoadPrice, Market, Money, Performance, Pool, PoolId,
+    Pools, Price, Reason, Span, Spread, Terms, Time, Trade,
 };
 
 use super::booking::{Booking, Part};
@@ -197,6 +197,9 @@ impl PlacementRequest {
             Some(trade) => vec![agreed(pools, demand, trade)],
             None => offers(asked, demand, spread.max(terms.spread)),
         };
+        if let Some(reason) = too_few_licences(pools, demand) {
+            return (wish, Some(reason));
+        }
         let sets = match wide_enough(demand, offers, terms.min_performance) {
             Ok(sets) => sets,
             Err(reason) => return (wish, Some(reason)),
@@ -415,6 +418,15 @@ fn agreed(pools: &Pools, demand: &Demand, trade: &Trade) -> Vec<PoolOffer> {
     let nodes = pools.tasks_in(trade.pool, demand);
     let offer = || PoolOffer { nodes, ..offer(trade.pool, pool, trade.price, demand) };
     (suits && nodes > 0).then(offer).into_iter().collect()
+}
+
+/// That there are fewer licences than the job takes along.
+fn too_few_licences(pools: &Pools, demand: &Demand) -> Option<Reason> {
+    let mut shares = demand.terms().licences.as_deref()?.iter();
+    let is_short = |it: &&LicenceShare| pools.licences()[it.licence.index()].count < it.count;
+    let LicenceShare { licence, count } = *shares.find(is_short)?;
+    let Licence { name, count: max, .. } = pools.licences()[licence.index()].clone();
+    Some(Reason::LicenceShort { licence: name, needed: count, max, deadline: None })
 }
 
 fn wide_enough(

@@ -350,7 +350,7 @@ impl Fill {
             let (job, booking) = (it.rank.job, it.reserved.clone());
             booking
                 .into_iter()
-                .flat_map(move |it| it.nodes_taken().map(|it| (job, it)).collect::<Vec<_>>())
+                .flat_map(move |it| it.taken().map(|it| (job, it)).collect::<Vec<_>>())
         };
         self.line.iter().flat_map(of).collect()
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tradewind_daemon::live::{Refusal, RefusalKind};
 use tradewind_model::{Cause, Demand, Event, JobId, Market, Outage, PoolId, Span, Time};
-use tradewind_sched::free::Taken;
+use tradewind_sched::free::{Taken, licences_taken};
 use tradewind_sched::policy::tail::{Placed, Tail};
 use tradewind_sim::fork::{self, Beliefs, Clash, Forecast, Limits, Progress};
 use tradewind_web::documents::QueuePlan;
@@ -141,12 +141,15 @@ impl Draft {
         let mut rest: Vec<JobId> = Vec::new();
         for job in order.first.iter().copied() {
             match forecast.jobs.get(&job) {
-                Some(fork::Outcome::Runs(runs)) => placed.push(Arc::new(Placed {
-                    job,
-                    start: runs.start,
-                    place: runs.place.clone(),
-                    parts: forecast.taken_by(job).collect(),
-                })),
+                Some(fork::Outcome::Runs(runs)) => {
+                    let mut parts: Vec<Taken> = forecast.taken_by(job).collect();
+                    let until = parts.iter().map(|part| part.until).max().unwrap_or(runs.start);
+                    let demand = market.demand(job).into_iter();
+                    let time = (runs.start, until);
+                    parts.extend(demand.flat_map(|it| licences_taken(market, it, time)));
+                    let (start, place) = (runs.start, runs.place.clone());
+                    placed.push(Arc::new(Placed { job, start, place, parts }));
+                }
                 Some(fork::Outcome::Refused { .. }) => {}
                 Some(fork::Outcome::Open { .. }) | None => rest.push(job),
             }
@@ -291,7 +294,9 @@ fn broken(market: &Market, placed: &[Arc<Placed>]) -> BTreeSet<JobId> {
     if all {
         return BTreeSet::new();
     }
-    let too_many = |it: &Taken| it.share.nodes > works[it.share.pool.index()];
+    // Licences are no nodes.
+    let works_in = |pool: PoolId| works.get(pool.index()).copied().unwrap_or(u32::MAX);
+    let too_many = |it: &Taken| it.share.nodes > works_in(it.share.pool);
     let broken = placed.iter().filter(|it| it.parts.iter().any(too_many));
     broken.map(|it| it.job).collect()
 }

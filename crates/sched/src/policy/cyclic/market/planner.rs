@@ -557,7 +557,7 @@ impl Planner {
     /// What is booked for waiting jobs.
     pub(in crate::policy) fn reserved(&self) -> Vec<(JobId, Taken)> {
         let of = |(job, it): (&JobId, &Booked)| {
-            it.booking.nodes_taken().map(|taken| (*job, taken)).collect::<Vec<_>>()
+            it.booking.taken().map(|taken| (*job, taken)).collect::<Vec<_>>()
         };
         self.booked.iter().flat_map(of).collect()
     }

@@ -56,7 +56,9 @@ pub(super) fn reached<'a>(
 ) -> Option<Vec<bool>> {
     let mut reached = vec![false; sight.pools.as_slice().len()];
     for (demand, end) in batch {
-        if demand.terms().spread != Spread::Grid || demand.is_moldable() {
+        let terms = demand.terms();
+        let plain = terms.spread == Spread::Grid && terms.licences.is_none();
+        if !plain || demand.is_moldable() {
             return None;
         }
         let criterion = match &settings.cyclic.search {

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use tradewind_model::{
-    Demand, Horizon, Job, JobPlan, Market, Outcome, Pool, Pools, Reason, SlotList, Snapshot, Time,
+    Demand, FreeLicences, Horizon, Job, JobPlan, Market, Outcome, Pool, Pools, Reason, SlotList,
+    Snapshot, Time,
 };
 
 use super::super::CycleSettings;
@@ -140,6 +141,10 @@ impl Planner {
         self.world = world.map(|world| {
             let jobs = batch.iter().filter_map(job).collect();
             let slots = world.names.slots(books.profiles(), horizon);
+            let slots = match books.free().licences() {
+                [] => slots,
+                free => slots.with_licences(FreeLicences::of(free.to_vec())),
+            };
             let mut snapshot = Snapshot { horizon, slots, jobs, ..world.snapshot };
             let CycleSettings { vo, rho, .. } = &self.settings;
             snapshot.policy.rho = rho::rho(rho, vo.rho, market, horizon.start);
