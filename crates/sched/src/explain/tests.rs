@@ -35,7 +35,9 @@ proptest! {
         let explained = explain(&grid, &slots, &request, &search);
         let placed = |request: &Request| crate::window::find(&grid, &slots, request, &search);
         prop_assert_eq!(explained.answer.is_ok(), placed(&request).is_some());
-        prop_assume!(explained.answer.is_err());
+        if explained.answer.is_ok() {
+            return Ok(());
+        }
         for relaxation in &explained.relaxations {
             let relaxed = relaxation.change.apply(&request);
             prop_assert_eq!(placed(&relaxed).map(|f| f.window), Some(relaxation.window.clone()));

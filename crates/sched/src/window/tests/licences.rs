@@ -184,7 +184,9 @@ proptest! {
         let World { grid, slots, request } = &world;
         let searcher = Searcher::new(grid, request, &best(&criterion));
         let mut scratch = Scratch::default();
-        prop_assume!(searcher.find(slots, Time(0), &mut scratch).is_none());
+        if searcher.find(slots, Time(0), &mut scratch).is_some() {
+            return Ok(());
+        }
         let anything = (None, request.max_price);
         let windows = |shares: &[LicenceShare]| {
             let shares = (!shares.is_empty()).then(|| Arc::from(shares));
