@@ -38,7 +38,7 @@ fn waiting() -> Vec<(&'static str, Value)> {
     vec![
         ("in the market's queue", waits("Resources", head)),
         ("there again, after a preemption", preempted),
-        ("for licences", waits(LICENCES, "it needs 4 of the licence `abaqus`, and 1 is free")),
+        ("for licences", waits(LICENCES, "it needs 4 licences of abaqus, and 1 is free")),
         ("in its site's queue", waits("SiteQueue", "it waits for its turn in the queue of alpha")),
         ("for its window", booked),
         ("held by its user", holds(&JobHold::User)),

@@ -253,7 +253,8 @@ fn lacks_licences(state: &State, job: &Job) -> Option<String> {
         market.free_licences(short.licence),
     );
     let are = if free == 1 { "is" } else { "are" };
-    Some(format!("it needs {} of the licence `{name}`, and {free} {are} free", short.count))
+    let many = if short.count == 1 { "licence" } else { "licences" };
+    Some(format!("it needs {} {many} of {name}, and {free} {are} free", short.count))
 }
 
 /// The word and the sentence for the first job of the queue. Where it can run, the owners' jobs may
