@@ -1,7 +1,7 @@
 //! The licences of a market, which jobs hold from their start until they end.
 
 use super::{Held, JobId, Market, MarketError};
-use crate::{LicenceId, LicenceShare, Money, Place, Pools, Price, Span};
+use crate::{Demand, LicenceId, LicenceShare, Money, Pools, Price, Span};
 
 /// All of them, by licence.
 pub(super) fn of(pools: &Pools) -> Vec<u32> {
@@ -29,6 +29,15 @@ impl Market {
     fn licences_of(&self, job: JobId) -> Vec<LicenceShare> {
         let terms = self.demand(job).and_then(|demand| demand.terms().licences.as_deref());
         terms.unwrap_or_default().to_vec()
+    }
+
+    /// Whether all that the demand takes along is there, in use or not.
+    pub(super) fn knows_licences(&self, job: JobId, demand: &Demand) -> Result<(), MarketError> {
+        let mut shares = demand.terms().licences.as_deref().unwrap_or_default().iter();
+        let unknown = shares.find(|share| share.licence.index() >= self.licences.len());
+        unknown.map_or(Ok(()), |&LicenceShare { licence, count: wanted }| {
+            Err(MarketError::Licence { job, licence, wanted, free: 0 })
+        })
     }
 
     pub(super) fn check_licences(&self, job: JobId) -> Result<(), MarketError> {
@@ -73,17 +82,6 @@ impl Market {
             let paid = &mut self.jobs[job.index()].paid;
             *paid = paid.plus(amount);
         }
-    }
-
-    /// What the job's licences are expected to cost at this place, at the prices of now.
-    pub fn licences_at(&self, job: JobId, place: &Place) -> Money {
-        let shares = self.licences_of(job);
-        let Some(demand) = self.demand(job).filter(|_| !shares.is_empty()) else {
-            return Money::ZERO;
-        };
-        let length = |pool| self.pools.pool(pool).length_of(demand);
-        let lengths = place.shares(demand.processors).map(|share| length(share.pool));
-        crate::licences_cost(self.pools.licences(), &shares, lengths.max().unwrap_or_default())
     }
 
     /// What running jobs leave, added up again; `None` if they hold more than there is.

@@ -337,6 +337,7 @@ impl Market {
             let (wanted, free) = (demand.processors, self.processors());
             return Err(MarketError::Full { job, wanted, free });
         }
+        self.knows_licences(job, demand)?;
         let demand = demand.clone();
         self.jobs.push(Entry { demand, phase: Phase::Queued, paid: Money::ZERO, trade: None });
         self.queue.insert(job);

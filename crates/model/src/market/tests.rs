@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Attributes, Performance, Pool, Price, Site, SiteId, TimeMode, Times};
+use crate::{Attributes, LicenceId, Performance, Pool, Price, Site, SiteId, TimeMode, Times};
 
 fn submitted(job: u32, processors: u32) -> Event {
     Event::Submitted { job: JobId(job), demand: Demand::new(processors, Span(10)) }
@@ -239,4 +239,49 @@ fn hourly_prices_of_owners_are_agreed_at_the_start() {
     market.apply(&Event::Rated { pool, rate: None }).unwrap();
     market.apply(&Event::Priced { pool, price: Price(2) }).unwrap();
     assert_eq!(market.price_now(pool), Price(2));
+}
+
+/// Five licences of site b, for 3 a second each.
+fn licensed() -> Market {
+    let licence = crate::Licence { name: "l".to_owned(), count: 5, price: Price(3) };
+    let pools = two_pools().pools().clone().with_licences(vec![(licence, SiteId(1))]).unwrap();
+    Market::new(Arc::new(pools), Time(0))
+}
+
+fn takes(job: u32, licence: u32, count: u32) -> Event {
+    let share = crate::LicenceShare { licence: LicenceId(licence), count };
+    let terms = crate::Terms { licences: Some(Arc::from([share])), ..crate::Terms::NONE };
+    let demand = Demand { terms: Some(Arc::new(terms)), ..Demand::new(1, Span(10)) };
+    Event::Submitted { job: JobId(job), demand }
+}
+
+#[test]
+fn licences_are_held_until_the_job_ends_and_paid_to_their_owner() {
+    let mut market = licensed();
+    let unknown = market.apply(&takes(0, 1, 1));
+    let wrong = MarketError::Licence { job: JobId(0), licence: LicenceId(1), wanted: 1, free: 0 };
+    assert_eq!(unknown, Err(wrong));
+    market.apply(&takes(0, 0, 3)).unwrap();
+    market.apply(&takes(1, 0, 3)).unwrap();
+    market.apply(&here(JobId(0))).unwrap();
+    // Ten seconds of a node for 1 credit, and of three licences.
+    assert_eq!(market.ledger().held(), i128::from(Money::credits(10).0) + 3 * 3 * 10);
+    let short = MarketError::Licence { job: JobId(1), licence: LicenceId(0), wanted: 3, free: 2 };
+    assert_eq!(market.apply(&here(JobId(1))), Err(short));
+    market.check().unwrap();
+    let again = Market::restore(market.state()).unwrap();
+    assert_eq!(again.state(), market.state());
+    assert_eq!(again.free_licences(LicenceId(0)), 2);
+    market.pass_to(Time(4)).unwrap();
+    let before = market.ledger().income()[1];
+    market.apply(&Event::Ended { job: JobId(0) }).unwrap();
+    market.check().unwrap();
+    assert_eq!(market.ledger().income()[1] - before, 3 * 3 * 4);
+    market.apply(&here(JobId(1))).unwrap();
+    // Its licences stay, and so does their number while it has them.
+    let fewer = crate::Licence { name: "l".to_owned(), count: 2, price: Price(3) };
+    let pools = two_pools().pools().clone();
+    let pools = pools.with_licences(vec![(fewer, SiteId(1))]).unwrap();
+    assert!(market.clone().regrid(Arc::new(pools)).is_err());
+    assert!(market.regrid(Arc::new(two_pools().pools().clone())).is_err());
 }
