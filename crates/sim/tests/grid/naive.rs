@@ -80,6 +80,9 @@ pub(crate) fn price_under(price: &LoadPrice, used: u32, nodes: u32) -> i64 {
     price.steps().iter().rfind(reached).unwrap().1.0
 }
 
+/// A node for a job: its cost, how long a task takes there, its pool.
+type NodeOffer = (i64, i64, u32);
+
 /// What a job takes along.
 fn along(workload: &Workload, job: usize) -> Vec<LicenceShare> {
     let terms = workload.jobs[job].terms.as_ref();
@@ -89,11 +92,7 @@ fn along(workload: &Workload, job: usize) -> Vec<LicenceShare> {
 impl Naive<'_> {
     /// The cheapest of these nodes (cost, length, pool), with the licences for as long as the longest
     /// of them: whatever the longest may be.
-    fn cheapest(
-        &self,
-        job: usize,
-        nodes: &[(i64, i64, u32)],
-    ) -> Option<(i64, Vec<(i64, i64, u32)>)> {
+    fn cheapest(&self, job: usize, nodes: &[NodeOffer]) -> Option<(i64, Vec<NodeOffer>)> {
         let price = |share: &LicenceShare| {
             self.workload.pools.licences()[share.licence.index()].price.0 * i64::from(share.count)
         };
@@ -262,7 +261,7 @@ impl Naive<'_> {
     ) -> Option<(i64, Vec<Piece>)> {
         let it = &self.workload.jobs[job];
         let terms = it.terms.as_deref();
-        let mut nodes: Vec<(i64, i64, u32)> = Vec::new();
+        let mut nodes: Vec<NodeOffer> = Vec::new();
         for (id, pool) in self.workload.pools.iter() {
             let length = self.length(job, id);
             let late = terms.and_then(|t| t.deadline).is_some_and(|at| start + length > at.0)
