@@ -45,6 +45,9 @@ impl Booking {
 
     /// With what the job takes along, if anything.
     pub(super) fn along(mut self, shares: &[Share]) -> Booking {
+        if shares.is_empty() {
+            return self;
+        }
         let length = self.runtime();
         let part = |share: &Share| Part { pool: share.pool, nodes: share.nodes, length, memory: 0 };
         self.licences = shares.iter().map(part).collect();

@@ -2,6 +2,7 @@
 
 use tradewind_model::{Demand, Pools, Profile, Share, Span, Time, licences_per_second};
 
+use super::booking::Booking;
 use crate::policy::availability;
 
 /// Licences of one job; none of most.
@@ -28,6 +29,14 @@ impl Along {
     /// What they cost for so long.
     pub(super) fn cost(&self, runtime: Span) -> i128 {
         self.per_second.saturating_mul(i128::from(runtime.0))
+    }
+
+    /// What they cost for as long as the booking's longest task takes.
+    pub(super) fn cost_of(&self, booking: &Booking) -> i128 {
+        match self.per_second {
+            0 => 0,
+            _ => self.cost(booking.runtime()),
+        }
     }
 
     /// Where they are looked for.

@@ -156,7 +156,7 @@ impl PlacementRequest {
             cost.map(|cost| i128::from(cost) * i128::from(part.nodes))
         };
         let nodes: i128 = booking.parts.iter().map(of).sum::<Option<i128>>()?;
-        Some(nodes + self.along.cost(booking.runtime()))
+        Some(nodes + self.along.cost_of(booking))
     }
 }
 
@@ -268,7 +268,7 @@ impl<'w> GroupWalk<'w> {
             if left == 0 {
                 let along = &self.wish.along;
                 let booking = Booking::new(start, parts).along(&along.shares);
-                return Some((cost + along.cost(booking.runtime()), booking));
+                return Some((cost + along.cost_of(&booking), booking));
             }
         }
         None

@@ -244,7 +244,7 @@ impl PlacementRequest {
             left -= nodes;
             if left == 0 {
                 let booking = Booking::new(start, parts).along(&self.along.shares);
-                let cost = cost + self.along.cost(booking.runtime());
+                let cost = cost + self.along.cost_of(&booking);
                 return (cost <= self.budget).then_some((cost, booking));
             }
         }

@@ -249,7 +249,7 @@ impl PlacementRequest {
                 Some(i128::from(offer.cost) * i128::from(part.nodes))
             };
             let nodes = booking.parts.iter().map(of).sum::<Option<i128>>()?;
-            Some(nodes + self.along.cost(booking.runtime()))
+            Some(nodes + self.along.cost_of(booking))
         };
         self.groups.iter().filter_map(cost).any(|cost| cost <= self.budget)
     }
@@ -283,6 +283,9 @@ impl PlacementRequest {
     /// What the cheapest of the offers with tasks of `length` at most cost together, with what the
     /// job takes along; `None` if they are too few.
     fn cost(&self, offers: &[PoolOffer], length: Span) -> Option<i128> {
+        if self.along.per_second == 0 {
+            return self.cost_within(offers, length);
+        }
         let caps = self.along.caps(offers.iter().map(|offer| offer.length));
         let cost = |cap: Span| self.cost_within(offers, cap.min(length));
         caps.into_iter().filter_map(cost).min()
