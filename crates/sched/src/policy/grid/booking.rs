@@ -34,13 +34,13 @@ pub(crate) struct Booking {
     /// Each pool once.
     pub(crate) parts: Vec<Part>,
     /// Licences, for as long as the longest task takes, as the books know them.
-    pub(crate) licences: Vec<Part>,
+    pub(crate) licences: Box<[Part]>,
 }
 
 impl Booking {
     /// Of these nodes alone.
     pub(crate) fn new(start: Time, parts: Vec<Part>) -> Booking {
-        Booking { start, parts, licences: Vec::new() }
+        Booking { start, parts, licences: Box::default() }
     }
 
     /// With what the job takes along, if anything.
@@ -56,7 +56,7 @@ impl Booking {
 
     /// What it takes, pool by pool, then licence by licence.
     pub(crate) fn taken(&self) -> impl Iterator<Item = Taken> + '_ {
-        self.parts.iter().chain(&self.licences).map(|part| part.taken(self.start))
+        self.parts.iter().chain(self.licences.iter()).map(|part| part.taken(self.start))
     }
 
     /// How long the longest task takes.
@@ -132,7 +132,7 @@ impl GridAvailability {
 
     /// A job starts now where it was booked; the booking has been taken.
     pub(in crate::policy) fn begin(&mut self, job: JobId, booking: &Booking) {
-        for part in booking.parts.iter().chain(&booking.licences) {
+        for part in booking.parts.iter().chain(booking.licences.iter()) {
             self.start(job, part.taken(booking.start), part.length);
         }
     }

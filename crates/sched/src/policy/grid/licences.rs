@@ -1,5 +1,7 @@
 //! What a job takes along from its start until its last task is over, and what that costs.
 
+use std::sync::Arc;
+
 use tradewind_model::{Demand, Pools, Profile, Share, Span, Time, licences_per_second};
 
 use super::booking::Booking;
@@ -17,6 +19,14 @@ pub(in crate::policy) struct Along {
 }
 
 impl Along {
+    /// Nothing is taken along.
+    pub(super) const NOTHING: Along = Along { shares: Vec::new(), per_second: 0, pools: 0 };
+
+    /// What the demand takes along, if anything.
+    pub(super) fn of_any(pools: &Pools, demand: &Demand) -> Option<Arc<Along>> {
+        demand.terms().licences.is_some().then(|| Arc::new(Along::of(pools, demand)))
+    }
+
     pub(in crate::policy) fn of(pools: &Pools, demand: &Demand) -> Along {
         let Some(licences) = demand.terms().licences.as_deref() else { return Along::default() };
         Along {

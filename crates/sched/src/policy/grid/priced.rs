@@ -101,7 +101,7 @@ impl PlacementRequest {
     pub(in crate::policy) fn has_nodes(&self, free: &Free, starts: Starts) -> bool {
         let SearchBounds { from, .. } = self.bounds(starts);
         let usable = |offer: &PoolOffer| {
-            let mut licences = self.along.rooms(free.licences()).into_iter();
+            let mut licences = self.along().rooms(free.licences()).into_iter();
             if !licences.all(|it| it.fits(from, offer.length)) {
                 return 0;
             }
@@ -156,7 +156,7 @@ impl PlacementRequest {
             cost.map(|cost| i128::from(cost) * i128::from(part.nodes))
         };
         let nodes: i128 = booking.parts.iter().map(of).sum::<Option<i128>>()?;
-        Some(nodes + self.along.cost_of(booking))
+        Some(nodes + self.along().cost_of(booking))
     }
 }
 
@@ -169,9 +169,10 @@ impl<'w> GroupWalk<'w> {
     ) -> GroupWalk<'w> {
         let view = |offer: &'w PoolOffer| {
             let (profile, licences) = match room {
-                FreeNodes::Beside(free) => {
-                    (Some(&free.profiles()[offer.pool.index()]), wish.along.rooms(free.licences()))
-                }
+                FreeNodes::Beside(free) => (
+                    Some(&free.profiles()[offer.pool.index()]),
+                    wish.along().rooms(free.licences()),
+                ),
                 FreeNodes::Empty => (None, Vec::new()),
             };
             let mut changes = Vec::new();
@@ -244,7 +245,7 @@ impl<'w> GroupWalk<'w> {
         let mut offers: Vec<(i64, &PricedPool<'_>)> =
             views.map(|view| (self.prices.cost(view.offer, start), view)).collect();
         offers.sort_by_key(|(cost, view)| (*cost, view.offer.length, view.offer.pool));
-        let caps = self.wish.along.caps(offers.iter().map(|(_, view)| view.offer.length));
+        let caps = self.wish.along().caps(offers.iter().map(|(_, view)| view.offer.length));
         let within = |cap: Span| {
             let offers = offers.iter().filter(|(_, view)| view.offer.length <= cap);
             self.first_of(offers, start)
@@ -266,7 +267,7 @@ impl<'w> GroupWalk<'w> {
             parts.push(self.wish.part(view.offer.pool, nodes, view.offer.length));
             left -= nodes;
             if left == 0 {
-                let along = &self.wish.along;
+                let along = self.wish.along();
                 let booking = Booking::new(start, parts).along(&along.shares);
                 return Some((cost + along.cost_of(&booking), booking));
             }

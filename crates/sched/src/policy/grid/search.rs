@@ -150,7 +150,7 @@ impl PlacementRequest {
         bounds: SearchBounds,
     ) -> Option<PricedBooking> {
         let (parts, mut sum) = free.parts();
-        let licences = self.along.rooms(parts.licences);
+        let licences = self.along().rooms(parts.licences);
         let room = |offer: &PoolOffer| PoolRoom {
             nodes: &parts.profiles[offer.pool.index()],
             memory: parts.memory.get(offer.pool.index()).filter(|_| self.memory > 0),
@@ -198,8 +198,8 @@ impl PlacementRequest {
         }?;
         let parts = vec![self.part(pool, nodes, length)];
         let cost = i128::from(nodes) * i128::from(self.cost_at(&offer, start));
-        let booking = Booking::new(start, parts).along(&self.along.shares);
-        Some((cost + self.along.cost(length), booking))
+        let booking = Booking::new(start, parts).along(&self.along().shares);
+        Some((cost + self.along().cost(length), booking))
     }
 
     /// So many tasks in a pool.
@@ -216,7 +216,7 @@ impl PlacementRequest {
     /// cost, where prices do not change.
     fn choose(&self, views: &[PoolView<'_>], start: Time) -> Option<PricedBooking> {
         let usable = views.iter().filter(|view| view.usable > 0);
-        if self.prices.is_none() && self.along.per_second == 0 {
+        if self.prices.is_none() && self.along().per_second == 0 {
             return self.first_of(usable, start);
         }
         let mut usable: Vec<&PoolView<'_>> = usable.collect();
@@ -225,7 +225,7 @@ impl PlacementRequest {
         let within = |cap: Span| {
             self.first_of(usable.iter().copied().filter(|it| it.offer.length <= cap), start)
         };
-        let caps = self.along.caps(usable.iter().map(|it| it.offer.length));
+        let caps = self.along().caps(usable.iter().map(|it| it.offer.length));
         caps.into_iter().filter_map(within).min_by_key(|(cost, _)| *cost)
     }
 
@@ -243,8 +243,8 @@ impl PlacementRequest {
             parts.push(self.part(offer.pool, nodes, offer.length));
             left -= nodes;
             if left == 0 {
-                let booking = Booking::new(start, parts).along(&self.along.shares);
-                let cost = cost + self.along.cost_of(&booking);
+                let booking = Booking::new(start, parts).along(&self.along().shares);
+                let cost = cost + self.along().cost_of(&booking);
                 return (cost <= self.budget).then_some((cost, booking));
             }
         }

@@ -1,5 +1,7 @@
 //! What a job wants of the pools.
 
+use std::sync::Arc;
+
 use tradewind_model::{
     Demand, JobId, Licence, LicenceShare, LoadPrice, Market, Money, Performance, Pool, PoolId,
     Pools, Price, Reason, Span, Spread, Terms, Time, Trade,
@@ -63,7 +65,8 @@ pub(in crate::policy) struct PlacementRequest {
     pub(super) wanted: u32,
     /// Memory of each task in KiB; 0 where it is not counted.
     pub(super) memory: u32,
-    pub(super) along: Along,
+    /// What it takes along; `None` of most jobs.
+    along: Option<Arc<Along>>,
     pub(super) budget: i128,
     pub(super) earliest_start: Option<Time>,
     pub(super) deadline: Time,
@@ -184,7 +187,7 @@ impl PlacementRequest {
         let mut wish = PlacementRequest {
             wanted: demand.processors,
             memory: terms.memory.filter(|_| pools.counts_memory()).unwrap_or(0),
-            along: Along::of(pools, demand),
+            along: Along::of_any(pools, demand),
             budget: terms.budget.map_or(i128::MAX, |budget| i128::from(budget.0)),
             earliest_start: terms.earliest_start,
             deadline: terms.deadline.unwrap_or(Time::INFINITY),
@@ -219,6 +222,12 @@ impl PlacementRequest {
         (wish, short)
     }
 
+    /// What the job takes along.
+    pub(super) fn along(&self) -> &Along {
+        static NOTHING: Along = Along::NOTHING;
+        self.along.as_deref().unwrap_or(&NOTHING)
+    }
+
     /// Whether it depends on prices that change when the job can start: it has a budget or a price cap,
     /// or shapes to choose from. Other jobs start as soon as there are nodes, on the cheapest of them.
     pub(in crate::policy) fn minds_prices(&self) -> bool {
@@ -249,7 +258,7 @@ impl PlacementRequest {
                 Some(i128::from(offer.cost) * i128::from(part.nodes))
             };
             let nodes = booking.parts.iter().map(of).sum::<Option<i128>>()?;
-            Some(nodes + self.along.cost_of(booking))
+            Some(nodes + self.along().cost_of(booking))
         };
         self.groups.iter().filter_map(cost).any(|cost| cost <= self.budget)
     }
@@ -283,10 +292,10 @@ impl PlacementRequest {
     /// What the cheapest of the offers with tasks of `length` at most cost together, with what the
     /// job takes along; `None` if they are too few.
     fn cost(&self, offers: &[PoolOffer], length: Span) -> Option<i128> {
-        if self.along.per_second == 0 {
+        if self.along().per_second == 0 {
             return self.cost_within(offers, length);
         }
-        let caps = self.along.caps(offers.iter().map(|offer| offer.length));
+        let caps = self.along().caps(offers.iter().map(|offer| offer.length));
         let cost = |cap: Span| self.cost_within(offers, cap.min(length));
         caps.into_iter().filter_map(cost).min()
     }
@@ -300,7 +309,7 @@ impl PlacementRequest {
             longest = longest.max(offer.length);
             left -= nodes;
             if left == 0 {
-                return Some(cost + self.along.cost(longest));
+                return Some(cost + self.along().cost(longest));
             }
         }
         None
@@ -333,8 +342,8 @@ impl PlacementRequest {
 
     /// What the job takes along, as the books know it, and for how long at most.
     pub(in crate::policy) fn licences(&self) -> impl Iterator<Item = (PoolId, Span)> + '_ {
-        let longest = if self.along.shares.is_empty() { Span(0) } else { self.longest_task() };
-        self.along.shares.iter().map(move |share| (share.pool, longest))
+        let longest = if self.along().shares.is_empty() { Span(0) } else { self.longest_task() };
+        self.along().shares.iter().map(move |share| (share.pool, longest))
     }
 
     /// How long a task takes at most.
