@@ -112,7 +112,8 @@ impl Live {
         if new.is_empty() { Ok(()) } else { self.afford(at) }
     }
 
-    /// Whether the nodes that were promised to the job are there. If not, it waits like others.
+    /// Whether the nodes that were promised to the job are there, and what it takes along, which no
+    /// window sets aside. If not, it waits like others.
     pub(super) fn may_start(&self, number: u64) -> bool {
         let Some(job) = self.state.jobs.get(&number) else { return false };
         let Some(booking) = job.booking.as_ref().filter(|_| job.phase() == Phase::Waiting) else {
@@ -120,7 +121,9 @@ impl Live {
         };
         let free =
             |share: tradewind_model::Share| self.state.market.free_in(share.pool) >= share.nodes;
-        booking.place.shares(job.nodes()).all(free)
+        let market = &self.state.market;
+        let has_licences = job.id().is_some_and(|id| market.has_licences_for(id));
+        has_licences && booking.place.shares(job.nodes()).all(free)
     }
 
     /// Jobs that are over for long leave the state, unless one that is not over names them; the journal

@@ -40,6 +40,11 @@ impl Market {
         })
     }
 
+    /// Whether all that the job takes along is free now.
+    pub fn has_licences_for(&self, job: JobId) -> bool {
+        self.check_licences(job).is_ok()
+    }
+
     pub(super) fn check_licences(&self, job: JobId) -> Result<(), MarketError> {
         for LicenceShare { licence, count: wanted } in self.licences_of(job) {
             let free = self.licences.get(licence.index()).copied().unwrap_or(0);

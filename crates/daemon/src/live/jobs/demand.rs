@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradewind_io::submission::{Submission, TimeLimit};
+use tradewind_io::submission::{Conditions, Submission, TimeLimit};
 use tradewind_model::{
     Attribute, Attributes, Criterion, Demand, JobShape, Licence, LicenceShare, LicenceShares,
     Market, Money, Pool, PoolId, Pools, Request, Shapes, SiteId, Span, Spread, Terms,
@@ -211,7 +211,7 @@ impl<'a> Wishes<'a> {
             shapes: None,
             groups: terms.groups.clone(),
             preemptible: None,
-            licences: licences(terms.licences.as_ref(), pools)?,
+            licences: licences(terms, pools)?,
         };
         let (groups, unfit) = groups(submission, pools, max);
         Ok(Wishes { submission, market, base, estimate, groups, unfit })
@@ -377,11 +377,14 @@ fn one_of(
 }
 
 /// What a job takes along, by the names that the market has for it.
-fn licences(
-    wanted: Option<&BTreeMap<String, u32>>,
-    pools: &Pools,
-) -> Result<LicenceShares, Refusal> {
-    let Some(wanted) = wanted else { return Ok(None) };
+fn licences(terms: &Conditions, pools: &Pools) -> Result<LicenceShares, Refusal> {
+    let Some(wanted) = &terms.licences else { return Ok(None) };
+    if terms.groups.is_some() {
+        // It starts in a window that is set aside, and licences cannot be.
+        let message = "a job with groups of tasks cannot take licences along";
+        let hint = "leave out `--licenses`, or submit the groups as jobs of their own";
+        return Err(Refusal::new(RefusalKind::Invalid, message, hint));
+    }
     let mut shares = Vec::new();
     for (name, &count) in wanted {
         let refused = |message: String| {

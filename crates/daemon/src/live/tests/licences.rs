@@ -108,4 +108,15 @@ fn what_is_not_there_is_refused_with_what_is() {
     let mut without = Stage::new();
     let none = without.submit(DAY, with(&[("abaqus", 1)], 100)).unwrap_err();
     assert!(told(none).ends_with("this market counts no licences: leave out `--licenses`"));
+    // Its window could never be booked.
+    let group = |tasks| tradewind_model::TaskGroup {
+        tasks,
+        work: Span(60),
+        min_performance: None,
+        attributes: tradewind_model::Attributes::new(),
+    };
+    let mut groups = with(&[("abaqus", 1)], 60);
+    groups.terms.groups = Some(vec![group(1), group(1)].into());
+    let refused = stage.submit(DAY, Submission { tasks: 2, ..groups }).unwrap_err();
+    assert!(told(refused).starts_with("a job with groups of tasks cannot take licences along"));
 }
