@@ -201,7 +201,7 @@ fn amount(change: &Change) -> Option<Amount> {
         Change::MinPerformance(by) => Amount::Performance(by),
         Change::Tasks(by) | Change::Licences { fewer: by, .. } => Amount::Count(by),
         Change::Need(ref kind, by) => Amount::of_resource(kind, by),
-        Change::Attribute(_) | Change::Spread => return None,
+        Change::Attribute(_) | Change::Spread | Change::Data => return None,
     })
 }
 
@@ -226,6 +226,6 @@ fn value(change: &Change, request: &Request) -> Option<Amount> {
             Some(Amount::Count(count))
         }
         Change::InGroup(group, change) => value(change, &request.groups().nth(*group)?),
-        Change::Attribute(_) | Change::Spread => None,
+        Change::Attribute(_) | Change::Spread | Change::Data => None,
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     Attributes, Criterion, LicenceShares, Money, Performance, Preemptible, Price, Ratio, Request,
-    Shapes, SiteId, Span, Spread, TaskGroup, Time, TimeMode,
+    Shapes, SiteId, Span, Spread, Staging, TaskGroup, Time, TimeMode,
 };
 
 /// What a job asks for.
@@ -50,6 +50,18 @@ impl Demand {
         self.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times)
     }
 
+    /// How long its data takes to a site, before its work.
+    pub fn stage_in(&self, site: SiteId) -> Span {
+        let data = self.terms.as_ref().and_then(|terms| terms.data.as_ref());
+        data.and_then(|staging| staging.at(site)).map_or(Span::ZERO, |times| times.stage_in)
+    }
+
+    /// How long its data takes to a site and away from it.
+    pub fn staging(&self, site: SiteId) -> Span {
+        let data = self.terms.as_ref().and_then(|terms| terms.data.as_ref());
+        data.map_or(Span::ZERO, |staging| staging.total(site))
+    }
+
     /// As a request for a window.
     pub fn request(&self) -> Request {
         let terms = self.terms();
@@ -65,6 +77,7 @@ impl Demand {
             spread: terms.spread,
             shapes: self.expected_shapes(),
             licences: terms.licences.clone(),
+            data: terms.data.clone(),
             ..Request::new(self.processors, self.estimate)
         };
         match &terms.groups {
@@ -173,6 +186,8 @@ pub struct Terms {
     pub preemptible: Option<Preemptible>,
     /// What the job takes along.
     pub licences: LicenceShares,
+    /// What it reads and leaves behind, and how long that takes at each site.
+    pub data: Option<Arc<Staging>>,
 }
 
 impl Terms {
@@ -197,5 +212,6 @@ impl Terms {
         groups: None,
         preemptible: None,
         licences: None,
+        data: None,
     };
 }

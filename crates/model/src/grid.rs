@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Licence, NodeResources, Performance, Power, Price, Rates, Times};
+use crate::{Licence, Links, NodeResources, Performance, Power, Price, Rates, Times};
 
 /// Index of a node in its [`Grid`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +98,7 @@ pub struct Grid {
     /// By node, where any says what it has.
     pub(crate) resources: Option<Arc<[Option<NodeResources>]>>,
     pub(crate) licences: Option<Arc<[Licence]>>,
+    links: Option<Arc<Links>>,
 }
 
 /// Why a list of nodes is not a grid.
@@ -139,7 +140,20 @@ impl Grid {
                 return Err(GridError::NegativePrice(node.name.clone()));
             }
         }
-        Ok(Grid { sites, nodes, power: None, rates: None, resources: None, licences: None })
+        let (power, rates, resources) = (None, None, None);
+        Ok(Grid { sites, nodes, power, rates, resources, licences: None, links: None })
+    }
+
+    /// The same grid, with these networks between its sites and other places.
+    #[must_use]
+    pub fn with_links(mut self, links: Links) -> Grid {
+        self.links = (!links.is_empty()).then(|| Arc::new(links));
+        self
+    }
+
+    /// The networks between sites and other places, if any is known.
+    pub fn links(&self) -> Option<&Links> {
+        self.links.as_deref()
     }
 
     /// All sites, by id.

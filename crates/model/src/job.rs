@@ -1,8 +1,10 @@
 //! What a user asks for.
 
+use std::sync::Arc;
+
 use crate::{
-    Attribute, Attributes, LicenceShares, Money, Node, Performance, Price, Shapes, Span, TaskNeeds,
-    Time, TimeMode,
+    Attribute, Attributes, LicenceShares, Money, Node, Performance, Price, Shapes, Span, Staging,
+    TaskNeeds, Time, TimeMode,
 };
 
 /// What makes one window better than another; all are minimised. Equals are ordered by earlier
@@ -98,6 +100,8 @@ pub struct Request {
     pub needs: Option<Box<TaskNeeds>>,
     /// What the job takes along.
     pub licences: LicenceShares,
+    /// What it reads and leaves behind, and how long that takes at each site.
+    pub data: Option<Arc<Staging>>,
 }
 
 impl Request {
@@ -122,6 +126,7 @@ impl Request {
             shapes: None,
             needs: None,
             licences: None,
+            data: None,
         }
     }
 
@@ -158,15 +163,18 @@ impl Request {
         self.min_performance.into_iter().chain(others).max()
     }
 
-    /// How long a task of the first group takes on the node, in seconds, rounded up.
+    /// How long a task of the first group takes on the node, in seconds, rounded up, with the
+    /// transfer of the job's data.
     pub fn length_on(&self, node: &Node) -> Span {
-        self.times.at(node.times).length_of(self.work, node.performance)
+        let work = self.times.at(node.times).length_of(self.work, node.performance);
+        self.data.as_ref().map_or(work, |staging| work + staging.total(node.site))
     }
 
-    /// Whether `node` has the performance and the attributes that the first group asks for. Price and time are
-    /// judged by each search by its own rule.
+    /// Whether `node` has the performance and the attributes that the first group asks for, and the
+    /// job's data can be brought there and away. Price and time are judged by each search by its own rule.
     pub fn suits(&self, node: &Node) -> bool {
-        self.min_performance.is_none_or(|min| node.performance >= min)
+        self.data.as_ref().is_none_or(|staging| staging.at(node.site).is_some())
+            && self.min_performance.is_none_or(|min| node.performance >= min)
             && self
                 .attributes
                 .iter()

@@ -13,6 +13,7 @@ mod grid;
 mod guard;
 mod job;
 mod licence;
+mod links;
 mod load_price;
 mod market;
 mod money;
@@ -49,6 +50,7 @@ pub use job::{Criterion, Job, Request, Spread, TaskGroup};
 pub use licence::{
     Licence, LicenceId, LicenceShare, LicenceShares, licences_cost, licences_per_second,
 };
+pub use links::{JobData, Link, Links, LinksError, StageTimes, Staging};
 pub use load_price::{LoadPrice, LoadPriceError};
 pub use market::{
     Cause, Command, Event, JobId, JobState, Ledger, Market, MarketError, MarketState, Outage,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::load_price::LoadPrices;
 use crate::{
-    Attribute, Attributes, Demand, Licence, LicenceId, Longest, Performance, Power, Preemption,
-    Price, Rates, Ratio, Site, SiteId, Span, TimeMode, Times,
+    Attribute, Attributes, Demand, Licence, LicenceId, Links, Longest, Performance, Power,
+    Preemption, Price, Rates, Ratio, Site, SiteId, Span, TimeMode, Times,
 };
 
 /// A pool's place in its [`Pools`], from 0.
@@ -83,8 +83,9 @@ impl Pool {
         terms.min_performance.is_none_or(|min| self.performance >= min)
             && terms.max_price.is_none_or(|max| price <= max)
             && terms.attributes.iter().all(has)
+            && terms.data.as_ref().is_none_or(|staging| staging.at(self.site).is_some())
             && (self.admission == Admission::NONE
-                || self.admission.admits(demand.processors, self.length_of(demand)))
+                || self.admission.admits(demand.processors, self.run_length_of(demand)))
     }
 
     /// The name of the attribute that says how much memory each of its nodes has, in KiB: what a task
@@ -99,8 +100,18 @@ impl Pool {
         }
     }
 
-    /// How long the job is expected to run on its nodes: its limit there, in seconds.
+    /// How long the job is expected to have its nodes, in seconds: its limit there, and the transfer of
+    /// its data.
     pub fn length_of(&self, demand: &Demand) -> Span {
+        let run = self.run_length_of(demand);
+        match &demand.terms {
+            None => run,
+            Some(_) => run + demand.staging(self.site),
+        }
+    }
+
+    /// How long the job is expected to run on its nodes: its limit there, in seconds.
+    pub fn run_length_of(&self, demand: &Demand) -> Span {
         match self.performance == Performance::REFERENCE {
             true => demand.estimate,
             false => self.length_in(demand.mode(), demand.estimate),
@@ -140,6 +151,7 @@ pub struct Pools {
     ask_factors: Option<Arc<[Ratio]>>,
     /// By pool.
     pub(crate) load_prices: Option<LoadPrices>,
+    links: Option<Arc<Links>>,
     /// With their owners.
     licences: Option<Arc<(Vec<Licence>, Vec<SiteId>)>>,
 }
@@ -235,6 +247,7 @@ impl Pools {
             preemption,
             ask_factors,
             load_prices,
+            links: None,
             licences,
         }
     }
@@ -251,6 +264,17 @@ impl Pools {
     pub fn ask_factor(&self, id: PoolId) -> Ratio {
         let factors = self.ask_factors.as_ref();
         factors.and_then(|all| all.get(id.index()).copied()).unwrap_or(Ratio::ONE)
+    }
+
+    /// The same pools, with these networks between their sites and other places.
+    pub fn with_links(mut self, links: Links) -> Pools {
+        self.links = (!links.is_empty()).then(|| Arc::new(links));
+        self
+    }
+
+    /// The networks between sites and other places, if any is known.
+    pub fn links(&self) -> Option<&Links> {
+        self.links.as_deref()
     }
 
     /// The same pools, beside which there are these licences, each with the site that earns what jobs

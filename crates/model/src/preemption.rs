@@ -3,7 +3,7 @@
 //! A site gives such a job notice, and takes its nodes at the end of that time. The job waits again in
 //! its old place, and asks for what is left: [`RunCut`] says how much of a run counts.
 
-use crate::{Demand, Money, Performance, Place, Pools, SiteId, Span, Time, Times};
+use crate::{Demand, Money, Performance, Place, Pools, Share, SiteId, Span, Time, Times};
 
 /// When a job writes down how far it has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,7 +62,7 @@ pub struct Notice {
 /// run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunCut {
-    /// For so long it went on from what was kept before.
+    /// For so long its data was brought, and it went on from what was kept before.
     pub restart: Span,
     /// So much of what it did after that is kept; if none is, the restart is lost, too.
     pub useful: Span,
@@ -132,13 +132,12 @@ impl Demand {
             return RunCut::default();
         };
         let (mode, shares) = (self.mode(), || place.shares(self.processors));
-        let restart = match terms.kept > Span::ZERO {
-            true => {
-                let length = |pool| pools.pool(pool).length_in(mode, terms.restart);
-                shares().map(|share| length(share.pool)).max().unwrap_or_default()
-            }
-            false => Span::ZERO,
+        let again = if terms.kept > Span::ZERO { terms.restart } else { Span::ZERO };
+        let before_work = |share: Share| {
+            let pool = pools.pool(share.pool);
+            pool.length_in(mode, again) + self.stage_in(pool.site)
         };
+        let restart = shares().map(before_work).max().unwrap_or_default();
         let until = |at: Time| Span(((at - start).0 - restart.0).max(0));
         let useful = match (terms.checkpoint, notice) {
             (Checkpoint::Every(interval), _) => {

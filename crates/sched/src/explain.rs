@@ -58,6 +58,8 @@ pub enum Change {
     Attribute(String),
     /// Let tasks lie at several sites.
     Spread,
+    /// Leave its data where it is, and bring none away.
+    Data,
     /// This much less of a resource for each task, where tasks may share nodes.
     Need(Resource, u64),
     /// This many fewer of a licence.
@@ -85,6 +87,7 @@ impl Change {
             Change::Tasks(_) => "nodes",
             Change::Attribute(_) => "attributes",
             Change::Spread => "spread",
+            Change::Data => "data",
             Change::Need(Resource::Cores, _) => "cores",
             Change::Need(Resource::Memory, _) => "memory",
             Change::Need(Resource::Gres(name), _) => return Cow::Owned(format!("gres.{name}")),
@@ -222,6 +225,7 @@ impl Trial<'_> {
         changes.extend(self.min_performance(request));
         changes.extend(self.attributes(request));
         changes.extend(self.spread(request));
+        changes.extend(self.data(request));
         changes.extend(self.needs(request));
         changes.extend(self.licences(request));
         changes.extend(self.tasks(request));
@@ -331,6 +335,11 @@ impl Trial<'_> {
         helps.then_some(Change::Spread)
     }
 
+    fn data(&mut self, request: &Request) -> Option<Change> {
+        let helps = request.data.is_some() && self.possible(&Change::Data.apply(request));
+        helps.then_some(Change::Data)
+    }
+
     fn attributes(&mut self, request: &Request) -> Vec<Change> {
         let of_group = |(index, group): (usize, Request)| {
             let names = group.attributes.into_keys().map(Change::Attribute);
@@ -384,6 +393,7 @@ impl Change {
                 relaxed.attributes.remove(name);
             }
             Change::Spread => relaxed.spread = Spread::Grid,
+            Change::Data => relaxed.data = None,
             Change::Need(kind, by) => {
                 if let Some(needs) = &mut relaxed.needs {
                     let less = needs.each.of(kind).saturating_sub(*by);

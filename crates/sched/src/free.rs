@@ -69,7 +69,7 @@ impl FreeTime {
         }
         let shapes = demand.in_shapes();
         let admits = |pool: &Pool| {
-            let admits = |it: &Demand| pool.admission.admits(it.processors, pool.length_of(it));
+            let admits = |it: &Demand| pool.admission.admits(it.processors, pool.run_length_of(it));
             shapes.iter().any(admits)
         };
         let (names, grid) = Names::of(market.pools(), demand.most_processors(), admits)?;

@@ -144,6 +144,7 @@ fn words(relaxation: &wire::Relaxation) -> String {
         },
         (None, Some(by), Some(to)) => format!("{limit} {sign} {by}{} (to {to})", unit(*by)),
         (None, Some(by), None) => format!("{limit} {sign} {by}{} (to none)", unit(*by)),
+        (None, None, _) if limit == "data" => "without its `data`".to_owned(),
         (None, None, _) => limit.clone(),
     }
 }

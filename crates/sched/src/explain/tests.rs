@@ -16,7 +16,7 @@ fn one_less(change: &Change) -> Option<Change> {
         Change::Licences { licence, name, fewer } => {
             Change::Licences { licence: *licence, name: name.clone(), fewer: fewer - 1 }
         }
-        Change::Attribute(_) | Change::Spread => return None,
+        Change::Attribute(_) | Change::Spread | Change::Data => return None,
         Change::InGroup(group, change) => Change::InGroup(*group, Box::new(one_less(change)?)),
     };
     Some(less)

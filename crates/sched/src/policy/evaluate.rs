@@ -47,6 +47,8 @@ pub enum Against {
     Attribute(String),
     /// They are slower than was asked for: their performance.
     Slow(Performance),
+    /// The job's data cannot be brought to its site, or away from it.
+    NoLink,
     /// They cost more than the job may pay: the most per node and second.
     Dear(Price),
     /// It takes no jobs of this size.
@@ -158,6 +160,9 @@ fn against(
     }
     if terms.min_performance.is_some_and(|min| pool.performance < min) {
         return Some(Against::Slow(pool.performance));
+    }
+    if terms.data.as_ref().is_some_and(|staging| staging.at(pool.site).is_none()) {
+        return Some(Against::NoLink);
     }
     if let Some(max) = terms.max_price.filter(|max| highest > *max) {
         return Some(Against::Dear(max));

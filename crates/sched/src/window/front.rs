@@ -73,7 +73,8 @@ impl FreeAtOnce {
         let at_one_site = request.spread != Spread::Grid;
         let unlike =
             !request.others.is_empty() || request.needs.is_some() || request.shapes.is_some();
-        let changing = grid.rates().is_some() || unlike || request.licences.is_some();
+        let unlike = unlike || request.licences.is_some() || request.data.is_some();
+        let changing = grid.rates().is_some() || unlike;
         if later || at_one_site || changing || request.tasks == 0 || !is_earliest(search) {
             return None;
         }

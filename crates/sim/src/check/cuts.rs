@@ -16,6 +16,8 @@ struct CutJob {
     done: i64,
     /// Of its present run.
     start: Time,
+    /// How long its data came before its work began.
+    staged: Span,
     pools: Vec<PoolId>,
     told: Option<(Time, Time)>,
 }
@@ -56,6 +58,7 @@ impl CutJob {
     fn kept(&self, market: &Market) -> KeptPart {
         let again = |pool: &PoolId| self.length(market, *pool, self.terms.restart.0);
         let again = self.pools.iter().map(again).max().filter(|_| self.done > 0).unwrap_or(0);
+        let again = again + self.staged.0;
         let since = |at: Time| ((at - self.start).0 - again).max(0);
         let useful = match (self.terms.checkpoint, self.told) {
             (Checkpoint::Every(interval), _) => {
@@ -85,12 +88,16 @@ impl Cuts {
                 let terms = demand.terms().preemptible?;
                 let (mode, tasks, start) = (demand.mode(), demand.processors, market.now());
                 let (done, pools, told) = (0, Vec::new(), None);
-                let entry = CutJob { terms, mode, tasks, done, start, pools, told };
+                let staged = Span::ZERO;
+                let entry = CutJob { terms, mode, tasks, done, start, staged, pools, told };
                 self.0.insert(*job, entry);
             }
             Event::Started { job, place } => {
                 let of = self.0.get_mut(job)?;
                 of.pools = place.shares(of.tasks).map(|share| share.pool).collect();
+                let site = |pool: &PoolId| market.pools().pool(*pool).site;
+                let stage_in = |pool| market.demand(*job).map(|demand| demand.stage_in(site(pool)));
+                of.staged = of.pools.iter().filter_map(stage_in).max().unwrap_or_default();
                 (of.start, of.told) = (market.now(), None);
             }
             Event::Noticed { job, leaves } => {

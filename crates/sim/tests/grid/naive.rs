@@ -65,7 +65,28 @@ fn takes(workload: &Workload, job: usize, pool: PoolId, span: Span) -> Span {
         Some(TimeMode::Fixed(Times::Wall)) => true,
         Some(TimeMode::Owner) => pool.times == Times::Wall,
     };
-    if by_the_clock { span } else { pool.performance.length_of(span) }
+    let run = if by_the_clock { span } else { pool.performance.length_of(span) };
+    Span(run.0 + transfers(workload, job, pool))
+}
+
+/// How long a job's data takes to a pool's site and away, second by second; none where no link is: the
+/// job never runs there.
+fn transfers(workload: &Workload, job: usize, pool: &Pool) -> i64 {
+    let terms = workload.jobs[job].terms.as_ref();
+    let Some(staging) = terms.and_then(|terms| terms.data.as_ref()) else { return 0 };
+    let (data, pools) = (staging.data(), &workload.pools);
+    let here = &pools.sites()[pool.site.0 as usize].name;
+    let seconds = |bytes: u64, there: &String| {
+        if bytes == 0 || there == here {
+            return Some(0);
+        }
+        let links = pools.links().map_or(&[][..], |links| links.as_slice());
+        let link =
+            links.iter().find(|it| it.between.contains(there) && it.between.contains(here))?;
+        (0..).find(|after| after * link.bandwidth >= bytes * 8)
+    };
+    let both = seconds(data.input, &data.from).zip(seconds(data.output, &data.to));
+    both.map_or(0, |(before, after)| (before + after) as i64)
 }
 
 /// What a node asks for this second.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Attributes, Cause, Criterion, Licence, LicenceId, LicenceShare, LoadPrice, Money, Outage,
-    Performance, Pool, PoolId, Pools, Price, Rates, Series, Site, SiteId, Span, Terms, Time,
-    TimeMode, Times,
+    Attributes, Cause, Criterion, JobData, Licence, LicenceId, LicenceShare, Link, Links,
+    LoadPrice, Money, Outage, Performance, Pool, PoolId, Pools, Price, Rates, Series, Site, SiteId,
+    Span, Terms, Time, TimeMode, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
@@ -29,8 +29,7 @@ pub(crate) fn pool(site: u32, nodes: u32, thousandths: u32, price: i64) -> Pool 
 
 /// A grid of pools with names of their own.
 pub(crate) fn grid(pools: Vec<Pool>) -> Arc<Pools> {
-    let sites = pools.iter().map(|pool| pool.site.0).max().unwrap() + 1;
-    let sites = (0..sites).map(|site| Site { name: format!("site{site}") }).collect();
+    let sites = sites(pools.iter().map(|pool| pool.site.0).max().unwrap() + 1);
     let named = pools.into_iter().enumerate();
     let pools = named.map(|(at, pool)| Pool { name: format!("pool{at}"), ..pool }).collect();
     let pools = Pools::new(sites, pools).unwrap();
@@ -38,7 +37,26 @@ pub(crate) fn grid(pools: Vec<Pool>) -> Arc<Pools> {
         (Licence { name: name.to_owned(), count, price: Price(price) }, SiteId(0))
     };
     let licences = [("abaqus", 3, 0), ("matlab", 4, 1_500_000)].map(licence);
-    Arc::new(pools.with_licences(licences.into()).unwrap())
+    Arc::new(pools.with_licences(licences.into()).unwrap().with_links(links()))
+}
+
+/// Networks between some of the sites, and a place where no job runs.
+fn links() -> Links {
+    let link = |(one, other, bandwidth): (&str, &str, u64)| Link {
+        between: [one.to_owned(), other.to_owned()],
+        bandwidth,
+    };
+    let all = [("site0", "site1", 9), ("store", "site0", 4), ("site2", "store", 17)];
+    Links::new(all.map(link).to_vec()).unwrap()
+}
+
+/// Data of a job on such a grid, if it lies at a place that is there.
+fn any_data() -> impl Strategy<Value = Option<JobData>> {
+    let place = || prop::sample::select(vec!["site0", "site1", "site2", "store"]);
+    let data = (0u64..12, place(), 0u64..12, place()).prop_map(|(input, from, output, to)| {
+        JobData { input, from: from.to_owned(), output, to: to.to_owned() }
+    });
+    prop::option::weighted(0.4, data)
 }
 
 pub(crate) fn any_grid() -> impl Strategy<Value = Arc<Pools>> {
@@ -162,21 +180,29 @@ fn numbers() -> impl Strategy<Value = (i64, i64, u32, i64, i64)> {
     (0i64..60, 0i64..25, 1u32..6, 1i64..25, 0i64..3)
 }
 
+type DrawnTerms =
+    ((Option<Arc<Terms>>, Option<JobData>), BTreeMap<u32, u32>, (i64, i64, u32, i64, i64));
+
+fn sites(count: u32) -> Vec<Site> {
+    (0..count).map(|site| Site { name: format!("site{site}") }).collect()
+}
+
 fn numbered(mut jobs: Vec<LogJob>) -> Vec<LogJob> {
     (0..).zip(&mut jobs).for_each(|(number, job)| job.number = number);
     jobs
 }
 
-/// Jobs that ask for more than processors and time, and take licences along.
+/// Jobs that ask for more than processors and time, take licences along, and have data.
 pub(crate) fn licensed_log() -> impl Strategy<Value = Vec<LogJob>> {
     let along = prop::collection::btree_map(0u32..2, 1u32..4, 0..3);
-    prop::collection::vec((any_terms(), along, numbers()), 1..18).prop_map(|jobs| {
-        let licensed = |(terms, along, numbers): (Option<Arc<Terms>>, BTreeMap<u32, u32>, _)| {
+    prop::collection::vec(((any_terms(), any_data()), along, numbers()), 1..18).prop_map(|jobs| {
+        let licensed = |((terms, data), along, numbers): DrawnTerms| {
             let terms = terms.map_or(Terms::NONE, |terms| (*terms).clone());
             let share = |(licence, count)| LicenceShare { licence: LicenceId(licence), count };
             let shares: Arc<[LicenceShare]> = along.into_iter().map(share).collect();
             let licences = (!shares.is_empty()).then_some(shares);
-            job(Some(Arc::new(Terms { licences, ..terms })), numbers)
+            let data = data.map(|data| links().stage(&sites(3), data).unwrap());
+            job(Some(Arc::new(Terms { licences, data, ..terms })), numbers)
         };
         numbered(jobs.into_iter().map(licensed).collect())
     })

@@ -138,6 +138,7 @@ fn against(why: &Against, job: &Job) -> String {
             let max = amounts::credits(&amounts::hourly(&(*max).into()));
             format!("price above the {max} credits per node-hour that the job allows")
         }
+        Against::NoLink => "no link brings its data to this site and back".to_owned(),
         Against::Size => "it takes no jobs of this size".to_owned(),
         Against::Narrow(nodes) => {
             format!("{nodes} of the {tasks} nodes that it needs: too small alone")

@@ -360,6 +360,7 @@ fn relaxation(it: &explain::Relaxation) -> Relaxation {
         Change::Tasks(fewer) => format!("-{fewer}"),
         Change::Attribute(name) => return without_attribute(name, it),
         Change::Spread => "nodes at several sites".to_owned(),
+        Change::Data => "without its data".to_owned(),
         Change::Need(resource, less) => format!("-{}", resource.show(*less)),
         Change::Licences { fewer, .. } => format!("-{fewer}"),
         Change::InGroup(_, change) => {

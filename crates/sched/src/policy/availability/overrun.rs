@@ -20,7 +20,8 @@ pub fn expected_length(pool: &Pool, demand: &Demand, elapsed: Span) -> Span {
     let Some(requested) = demand.correction.requested().filter(|_| length <= elapsed) else {
         return expected_span(length, elapsed);
     };
-    let requested = pool.length_in(demand.mode(), requested).max(length);
+    let requested = pool.length_in(demand.mode(), requested) + demand.staging(pool.site);
+    let requested = requested.max(length);
     let steps = match demand.correction {
         Correction::Stepped(_) => &Correction::STEPS[..],
         Correction::Requested(_) | Correction::Doubled => &[],

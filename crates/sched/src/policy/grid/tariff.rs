@@ -56,6 +56,10 @@ impl Tariff {
 
     /// How long a task takes on the slowest pool that suits. `None` if none does.
     pub(in crate::policy) fn longest(&self, pools: &Pools, demand: &Demand) -> Option<Span> {
+        if demand.terms().data.is_some() {
+            let suitable = pools.as_slice().iter().filter(|pool| pool.suits(demand));
+            return suitable.map(|pool| pool.length_of(demand)).max();
+        }
         let slowest = |times: Times| {
             let counts = |pool: &&Pool| demand.mode().at(pool.times) == times && pool.suits(demand);
             self.by_speed.iter().map(|id| pools.pool(*id)).find(counts)

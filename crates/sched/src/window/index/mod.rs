@@ -152,7 +152,7 @@ impl<'g> SlotIndex<'g> {
         let at_some_sites = request.spread != Spread::Grid && self.grid.sites().len() > 1;
         let unlike =
             !request.others.is_empty() || request.needs.is_some() || request.shapes.is_some();
-        let unlike = unlike || request.licences.is_some();
+        let unlike = unlike || request.licences.is_some() || request.data.is_some();
         let is_long = request.work > Span(i64::MAX / 1_000);
         if self.grid.rates().is_some() || at_some_sites || unlike || is_long || request.tasks == 0 {
             return None;

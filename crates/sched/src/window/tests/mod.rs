@@ -1,6 +1,7 @@
 //! Worlds for the tests of the window search, and the tests by kind.
 
 mod brute;
+mod data;
 mod groups;
 pub(super) mod large;
 mod licences;

@@ -5,7 +5,7 @@ use tradewind_model::{Reason, Spread};
 use super::*;
 
 /// A world whose nodes lie at up to three sites, and a job for one of them.
-fn any_world_of_sites() -> impl Strategy<Value = World> {
+pub(super) fn any_world_of_sites() -> impl Strategy<Value = World> {
     (any_world(), prop::collection::vec(0_u32..3, 6)).prop_map(|(world, of)| {
         let sites = ["a", "b", "c"].map(|name| Site { name: name.to_owned() });
         let nodes = world.grid.nodes().iter().zip(of);
