@@ -62,6 +62,7 @@ pub fn plan(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
     check_limits(plan, sources)?;
     check_numbers(plan, sources)?;
     check_licences(plan, sources)?;
+    check_data(plan, sources)?;
     check_prices(plan, sources)
 }
 
@@ -140,6 +141,22 @@ fn check_licences(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Fail
         }
     }
     Ok(())
+}
+
+/// Only policies that count the transfer of data may decide where jobs have some.
+fn check_data(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    if !sources.iter().any(WorkloadFiles::has_data) {
+        return Ok(());
+    }
+    plan.policies().try_for_each(PolicySpec::check_data)?;
+    match plan.deciders.iter().find(|it| it.ours().is_none()) {
+        Some(decider) => {
+            let message = format!("policy `{}` counts no transfer of data", decider.text());
+            let hint = "use a policy of ours, or a grid without `[data]`";
+            Err(Failure::usage(message).hint(hint))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Jobs must not be sent where they are not taken.

@@ -9,9 +9,7 @@ use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
 use tradewind_io::{digest, grid, swf};
-use tradewind_model::{
-    Admission, Attribute, LicenceShares, Performance, Pools, Standing, Terms, Time,
-};
+use tradewind_model::{Admission, Attribute, Performance, Pools, Standing, Terms, Time};
 use tradewind_sim::load;
 use tradewind_sim::workload::{self, Job, LogJob, OwnersLoad, Workload};
 
@@ -173,6 +171,13 @@ impl<'a> WorkloadFiles<'a> {
         Some(self.files.get(self.spec.logs.len())?.grid()?.pools(0))
     }
 
+    /// Whether the grid file, if it is sound, says that jobs have data.
+    pub fn has_data(&self) -> bool {
+        let at = self.spec.grid.as_ref().map(|_| self.spec.logs.len());
+        let grid = at.and_then(|at| self.files.get(at)?.grid());
+        grid.is_some_and(|grid| grid.uses_data())
+    }
+
     /// A pool of the grid file that does not take all jobs, if the file is sound and has one.
     pub fn limited_pool(&self) -> Option<String> {
         self.spec.grid.as_ref()?;
@@ -327,7 +332,16 @@ impl<'a> WorkloadFiles<'a> {
             preemptible::read(rule)?.apply(&mut workload.jobs, queue, seed);
         }
         if let Some(grid) = machine.sites.grid().filter(|grid| grid.uses_licences()) {
-            take_along(&mut workload.jobs, |job| grid.licences_of(seed, job));
+            change_terms(&mut workload.jobs, |job, terms| {
+                let licences = grid.licences_of(seed, job)?;
+                Some(Terms { licences: Some(licences), ..terms })
+            });
+        }
+        if let Some(grid) = machine.sites.grid().filter(|grid| grid.uses_data()) {
+            change_terms(&mut workload.jobs, |job, terms| {
+                let data = grid.data_of(seed, job)?;
+                Some(Terms { data: Some(data), ..terms })
+            });
         }
         let by = self.spec.dependencies;
         let linked = by.map(|by| links::link(&mut workload, &logs, by)).transpose()?;
@@ -581,12 +595,12 @@ pub fn dated(job: &swf::Record, users: i64) -> LogJob {
     }
 }
 
-/// Jobs take licences along; what each takes depends on its place in the log.
-fn take_along(jobs: &mut [Job], of: impl Fn(u64) -> LicenceShares) {
+/// Jobs ask for more; what each asks for depends on its place in the log. `None`: for nothing more.
+fn change_terms(jobs: &mut [Job], of: impl Fn(u64, Terms) -> Option<Terms>) {
     for job in jobs {
-        let Some(licences) = of(job.source as u64) else { continue };
         let none = || Terms { user: job.user, ..Terms::NONE };
         let terms = job.terms.as_deref().cloned().unwrap_or_else(none);
-        job.terms = Some(Arc::new(Terms { licences: Some(licences), ..terms }));
+        let changed = of(job.source as u64, terms);
+        changed.into_iter().for_each(|terms| job.terms = Some(Arc::new(terms)));
     }
 }

@@ -65,6 +65,9 @@ struct Nodes {
     usable: u32,
     too_slow: u32,
     lacks_attribute: u32,
+    /// Only of a job with data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_link: Option<u32>,
     /// Only where tasks may share nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     too_small: Option<u32>,
@@ -103,6 +106,7 @@ pub(crate) fn quotes(
             usable: rejected.usable,
             too_slow: rejected.too_slow,
             lacks_attribute: rejected.lacks_attribute,
+            no_link: job.request.data.as_ref().map(|_| rejected.no_link),
             too_small: job.request.needs.as_ref().map(|_| rejected.too_small),
             too_dear: rejected.too_dear,
             never_free: rejected.never_free,

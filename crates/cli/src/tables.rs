@@ -2,7 +2,8 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
-use tradewind_model::{Grid, LicenceShare, Request, Task, Window};
+use tradewind_io::links::size_text as size;
+use tradewind_model::{Grid, JobData, LicenceShare, Request, Task, Window};
 
 use crate::output;
 
@@ -108,6 +109,13 @@ pub(crate) fn licences_in_words(grid: &Grid, shares: &[LicenceShare]) -> String 
         format!("{} {}", share.count, licence.map_or("", |licence| &licence.name))
     };
     shares.iter().map(words).collect::<Vec<_>>().join(", ")
+}
+
+/// A job's data, in words: `input 2 TB from alpha, output 100 GB to alpha`.
+pub(crate) fn data_in_words(data: &JobData) -> String {
+    let input = (data.input > 0).then(|| format!("input {} from {}", size(data.input), data.from));
+    let output = (data.output > 0).then(|| format!("output {} to {}", size(data.output), data.to));
+    input.into_iter().chain(output).collect::<Vec<_>>().join(", ")
 }
 
 /// The names of a window's nodes; before that of a shared node, how many tasks it has: `8×lyra1`.

@@ -5,8 +5,10 @@ use crate::input::Input;
 use crate::value::{self, ValueKind};
 
 /// Keys of the highest level of each kind of document.
-pub(crate) const SCENARIO: [&str; 10] =
-    ["title", "notes", "horizon", "sites", "nodes", "licences", "slots", "busy", "jobs", "policy"];
+pub(crate) const SCENARIO: [&str; 11] = [
+    "title", "notes", "horizon", "sites", "nodes", "licences", "links", "slots", "busy", "jobs",
+    "policy",
+];
 pub(crate) const CAMPAIGN: [&str; 11] = [
     "title",
     "workload",
@@ -20,8 +22,8 @@ pub(crate) const CAMPAIGN: [&str; 11] = [
     "trim",
     "outputs",
 ];
-pub(crate) const GRID: [&str; 4] = ["title", "site", "outage", "licence"];
-pub(crate) const CONFIGURATION: [&str; 15] = [
+pub(crate) const GRID: [&str; 6] = ["title", "site", "outage", "licence", "link", "data"];
+pub(crate) const CONFIGURATION: [&str; 16] = [
     "time_zone",
     "store",
     "standby",
@@ -37,6 +39,7 @@ pub(crate) const CONFIGURATION: [&str; 15] = [
     "project",
     "peers",
     "licence",
+    "link",
 ];
 pub(crate) const SIDE: [&str; 4] = ["model", "job", "user", "node"];
 

@@ -33,6 +33,7 @@ pub mod hidden;
 pub mod jobs_table;
 mod kind;
 mod licences;
+pub mod links;
 pub mod log_table;
 mod memory;
 pub mod outages;

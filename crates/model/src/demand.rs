@@ -58,8 +58,7 @@ impl Demand {
 
     /// How long its data takes to a site and away from it.
     pub fn staging(&self, site: SiteId) -> Span {
-        let data = self.terms.as_ref().and_then(|terms| terms.data.as_ref());
-        data.map_or(Span::ZERO, |staging| staging.total(site))
+        self.terms.as_ref().map_or(Span::ZERO, |terms| terms.staging(site))
     }
 
     /// As a request for a window.
@@ -191,6 +190,11 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// How long the job's data takes to a site and away from it.
+    pub fn staging(&self, site: SiteId) -> Span {
+        self.data.as_ref().map_or(Span::ZERO, |staging| staging.total(site))
+    }
+
     /// Of a job that asks for nothing but processors and time.
     pub const NONE: Terms = Terms {
         user: 0,

@@ -156,6 +156,8 @@ pub struct Rejected {
     pub too_slow: u32,
     /// Without an attribute asked for.
     pub lacks_attribute: u32,
+    /// At a site to which the job's data cannot be brought, or from which it cannot be brought away.
+    pub no_link: u32,
     /// With less than a task takes, or without a word of what they have; only where tasks may
     /// share nodes.
     pub too_small: u32,
@@ -203,6 +205,7 @@ pub fn rejected(grid: &Grid, slots: &SlotList, request: &Request) -> Rejected {
 enum Stage {
     TooSlow,
     LacksAttribute,
+    NoLink,
     TooSmall,
     TooDear,
     NeverFree,
@@ -215,6 +218,7 @@ impl Rejected {
         match stage {
             Stage::TooSlow => &mut self.too_slow,
             Stage::LacksAttribute => &mut self.lacks_attribute,
+            Stage::NoLink => &mut self.no_link,
             Stage::TooSmall => &mut self.too_small,
             Stage::TooDear => &mut self.too_dear,
             Stage::NeverFree => &mut self.never_free,
@@ -239,6 +243,8 @@ impl Stage {
             Stage::TooSlow
         } else if request.attributes.iter().any(missing) {
             Stage::LacksAttribute
+        } else if !request.suits(node) {
+            Stage::NoLink
         } else if grid.places(id, request) == 0 {
             Stage::TooSmall
         } else if request.max_price.is_some_and(|cap| least > cap) {

@@ -79,7 +79,7 @@ impl Job {
         Job { run, requested, processors: nodes, ..self.clone() }
     }
 
-    /// How long it really runs on nodes of the pool.
+    /// How long it really has nodes of the pool: it runs there, and its data is brought.
     pub fn length_in(&self, pool: &Pool) -> Span {
         self.length_after(Span::ZERO, pool)
     }
@@ -87,7 +87,8 @@ impl Job {
     /// The same of a run that goes on from what earlier ones have kept.
     pub fn length_after(&self, kept: Span, pool: &Pool) -> Span {
         let mode = self.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times);
-        pool.length_in(mode, self.run_after(kept))
+        let staging = self.terms.as_ref().map_or(Span::ZERO, |terms| terms.staging(pool.site));
+        pool.length_in(mode, self.run_after(kept)) + staging
     }
 
     fn run_after(&self, kept: Span) -> Span {

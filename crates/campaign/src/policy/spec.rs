@@ -220,6 +220,21 @@ impl PolicySpec {
         }
     }
 
+    /// Whether the policy counts the transfer of jobs' data as time for which they have nodes.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub(crate) fn check_data(&self) -> Result<(), Failure> {
+        match self.kind {
+            Kind::Fill(_) | Kind::Cycles(_) | Kind::Bsf(_) | Kind::Dispatch(_) => Ok(()),
+            _ => {
+                let message = format!("policy `{}` counts no transfer of data", self.text);
+                let hint = "use `easy`, `conservative`, `css` or their like, or leave `[data]` out";
+                Err(Failure::usage(message).hint(hint))
+            }
+        }
+    }
+
     /// Sites that choose by memory state how much they have.
     fn check_memory(&self, federal: &Federal, pools: &Pools) -> Result<(), Failure> {
         let unknown = || pools.as_slice().iter().find(|pool| pool.node_memory().is_none());

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
 use tradewind_io::wire::{self, Amount};
-use tradewind_model::{Job, JobPlan, Money, SlotList, Snapshot, Window};
+use tradewind_model::{Job, JobPlan, Money, Request, SlotList, Snapshot, Window};
 use tradewind_sched::explain::{self, Explanation};
 use tradewind_sched::policy::cyclic::{self, Cyclic};
 use tradewind_sched::window::Search;
@@ -94,7 +94,7 @@ fn sentences(
                 window.finish(),
                 window.cost(),
                 tables::nodes_of(&snapshot.grid, window, &job.request),
-                licences(snapshot, window)
+                with_parts(snapshot, window, &job.request)
             );
         }
         Err(reason) => reason,
@@ -120,6 +120,17 @@ fn sentences(
         );
     }
     text
+}
+
+/// What of the window is for licences and for the transfer of data.
+fn with_parts(snapshot: &Snapshot, window: &Window, request: &Request) -> String {
+    let staged = wire::staged(window, request, &snapshot.grid);
+    let at = |(site, it): (&String, &wire::StagedData)| {
+        let seconds = it.stage_in + it.stage_out;
+        format!(", with {seconds} s for its data at {site} for {} of these credits", it.cost)
+    };
+    let data: String = staged.iter().map(at).collect();
+    data + &licences(snapshot, window)
 }
 
 /// ", with 4 abaqus for 14.4 of these credits".

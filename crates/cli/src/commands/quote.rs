@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_model::{Job, LicenceShare, Price, Request, Shapes, Snapshot, Window};
+use tradewind_io::wire;
+use tradewind_model::{
+    Job, LicenceShare, Money, Price, Request, Shapes, Site, SiteId, Snapshot, Window,
+};
 use tradewind_sched::quote::{self, Quote, Rejected, WindowFront};
 use tradewind_sched::window::{Proof, Search};
 
@@ -113,8 +116,8 @@ const COLUMNS: [Column; 8] = [
     ("nodes", Side::Left),
 ];
 
-/// Where the column of licences stands, if the job takes any along: their part of the cost.
-const LICENCES_AT: usize = 5;
+/// Where parts of the cost stand: those of licences and of transfers, if the job has any.
+const PARTS_AT: usize = 5;
 
 fn table(
     snapshot: &Snapshot,
@@ -126,10 +129,11 @@ fn table(
     let mut rows = Vec::new();
     let mut text = format!("{} {}\n\n", job.name.bold(), asked(snapshot, job).dimmed());
     let mut refused: Vec<(String, String)> = Vec::new();
-    let has_licences = job.request.licences.is_some();
+    let (has_licences, has_data) = (job.request.licences.is_some(), job.request.data.is_some());
     let mut columns = COLUMNS.to_vec();
-    if has_licences {
-        columns.insert(LICENCES_AT, ("for licences", Side::Right));
+    let parts = [(has_data, "for transfers"), (has_licences, "for licences")];
+    for (_, head) in parts.iter().filter(|(has, _)| *has) {
+        columns.insert(PARTS_AT, (head, Side::Right));
     }
     for quote in quotes {
         let name = criterion_name(&quote.criterion);
@@ -137,8 +141,11 @@ fn table(
             Ok(found) => {
                 let proof = proof_words(found.proof);
                 let mut row = row((snapshot, job), name, &found.window, proof);
-                if has_licences {
-                    row.insert(LICENCES_AT, found.window.licences_cost().to_string());
+                let staged = wire::staged(&found.window, &job.request, &snapshot.grid);
+                let transfers = staged.values().map(|it| it.cost).sum::<Money>();
+                let parts = [(has_data, transfers), (has_licences, found.window.licences_cost())];
+                for (_, cost) in parts.iter().filter(|(has, _)| *has) {
+                    row.insert(PARTS_AT, cost.to_string());
                 }
                 rows.push(row);
             }
@@ -155,6 +162,7 @@ fn table(
     }
     text.push_str(&prices(&documents::basis(&snapshot.grid, &job.request, quotes, front)));
     text.push_str(&licences(snapshot, &job.request));
+    text.push_str(&transfers(snapshot, &job.request));
     let _ = writeln!(text, "\n{}", nodes_and_units(rejected));
     text
 }
@@ -205,6 +213,24 @@ fn licences(snapshot: &Snapshot, request: &Request) -> String {
     };
     let rows = shares.iter().filter_map(row).collect();
     let mut text = "\nwhat licences cost: price × count × runtime of the window\n\n".to_owned();
+    text.push_str(&tables::table(&COLUMNS, rows));
+    text
+}
+
+/// How long the job's data takes to each site and away.
+fn transfers(snapshot: &Snapshot, request: &Request) -> String {
+    const COLUMNS: [Column; 3] =
+        [("site", Side::Left), ("stage in s", Side::Right), ("stage out s", Side::Right)];
+    let Some(staging) = &request.data else { return String::new() };
+    let row = |(id, site): (u32, &Site)| {
+        let times = match staging.at(SiteId(id)) {
+            Some(times) => [times.stage_in.to_string(), times.stage_out.to_string()],
+            None => ["no link".to_owned(), String::new()],
+        };
+        [vec![site.name.clone()], times.to_vec()].concat()
+    };
+    let rows = (0..).zip(snapshot.grid.sites()).map(row).collect();
+    let mut text = "\nhow long its data takes: a part of each task's length\n\n".to_owned();
     text.push_str(&tables::table(&COLUMNS, rows));
     text
 }
@@ -307,6 +333,7 @@ fn asked(snapshot: &Snapshot, job: &Job) -> String {
     };
     let along = request.licences.as_deref();
     add(along.map(|shares| format!("with {}", tables::licences_in_words(&snapshot.grid, shares))));
+    add(request.data.as_ref().map(|staging| tables::data_in_words(staging.data())));
     add(request.max_price.map(|cap| format!("at most {cap} credits per node-second")));
     add(request.budget.map(|budget| format!("budget {budget} credits")));
     add(request.earliest_start.map(|start| format!("not before {start} s")));
@@ -321,6 +348,7 @@ fn nodes_and_units(rejected: Rejected) -> String {
     let counts = [
         (rejected.too_slow, "too slow"),
         (rejected.lacks_attribute, "without an attribute asked for"),
+        (rejected.no_link, "where its data cannot be brought"),
         (rejected.too_small, "with less than a task takes"),
         (rejected.too_dear, "above the price cap"),
         (rejected.never_free, "never free for long enough"),

@@ -10,7 +10,7 @@ const FAILURE_KEYS: [&str; 6] = ["mtbf", "shape", "repair", "repair_law", "repai
 const LOAD_KEYS: [&str; 4] = ["share", "steps", "task", "period"];
 
 /// A share of the whole.
-const SHARE: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000 };
+pub(super) const SHARE: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000 };
 /// Shapes and standard deviations.
 const FACTOR: DecimalScale = DecimalScale { decimals: 3, range: 1..=100_000 };
 /// Range of a number of nodes.

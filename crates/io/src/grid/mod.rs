@@ -1,6 +1,7 @@
 //! Sites to simulate on, as a file: pools of like nodes and their queues, the owners' own load,
 //! maintenance and failures. JSON or TOML; `docs/reference/grid.md` has the format.
 
+mod data;
 mod distributions;
 mod load_price;
 mod node_memory;
@@ -11,9 +12,12 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use tradewind_model::random::{stream, within};
 use tradewind_model::{
-    LicenceId, LicenceShare, LicenceShares, Pool, PoolId, Pools, Price, Series, SiteId, Span, Time,
+    LicenceId, LicenceShare, LicenceShares, Pool, PoolId, Pools, Price, Series, SiteId, Span,
+    Staging, Time,
 };
 
 use crate::diagnostics::Diagnostics;
@@ -46,6 +50,8 @@ pub struct GridFile {
     logs: Vec<(String, SiteId)>,
     /// By licence: which jobs take it along, if any do.
     uses: Vec<Option<LicenceUse>>,
+    /// Which jobs have data, if any do.
+    data: Option<data::DataUse>,
 }
 
 impl GridFile {
@@ -65,6 +71,16 @@ impl GridFile {
     /// Whether any job takes licences along.
     pub fn uses_licences(&self) -> bool {
         self.uses.iter().any(Option::is_some)
+    }
+
+    /// The data of the job of this number.
+    pub fn data_of(&self, seed: u64, job: u64) -> Option<Arc<Staging>> {
+        self.data.as_ref()?.of((seed, job), &self.pools)
+    }
+
+    /// Whether any job has data.
+    pub fn uses_data(&self) -> bool {
+        self.data.is_some()
     }
 
     /// Sites and pools, in the order of the file. A pool that is cut is there as its queues.
@@ -94,6 +110,7 @@ impl GridFile {
         let owned = licences.map(|(id, licence)| (licence.clone(), self.pools.licence_owner(id)));
         // They were right before.
         let Ok(pools) = pools.with_licences(owned.collect()) else { return self.pools.clone() };
+        let pools = pools.with_links(self.pools.links().cloned().unwrap_or_default());
         match self.pools.rates() {
             Some(rates) => pools.with_rates(rates.as_ref().clone()),
             None => pools,

@@ -6,6 +6,7 @@ use tradewind_model::{
     Cause, Licence, Pools, Power, Preemption, Price, Rates, Site, SiteId, SitePower,
 };
 
+use super::data::DataUse;
 use super::node_memory::NodeMemory;
 use super::pools::{self, Charge, SiteDefaults};
 use super::{GridFile, distributions, owners};
@@ -14,6 +15,7 @@ use crate::fields::{Fields, Notes};
 use crate::input::Input;
 use crate::kind;
 use crate::licences;
+use crate::links;
 use crate::outages::{self, Among, KnownFrom, Planned, Targets};
 use crate::power::{self, Watts};
 use crate::preemption;
@@ -104,6 +106,8 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
     let (licences, uses): (Vec<_>, Vec<_>) = all.into_iter().unzip();
     let owned = |(licence, site): (Licence, usize)| (licence, SiteId(site as u32));
     let licences = licences.into_iter().map(owned).collect();
+    let links = links::read((fields, "link"), &names, notes);
+    let data = DataUse::read(fields, (&links, &reader.sites), notes);
     file.0.extend(outages::listed(fields, "outage", &reader.pools.targets, notes));
     if notes.diagnostics.errors() > 0 {
         return None;
@@ -121,10 +125,23 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
         .ok()
         .map(|pools| with_power(pools).with_rates(Rates::new(rates)).with_load_prices(load_prices))
         .map(|pools| pools.with_preemption(reader.preemption).with_ask_factors(ask_factors))
-        .and_then(|pools| pools.with_licences(licences).ok())?;
+        .and_then(|pools| pools.with_licences(licences).ok())?
+        .with_links(links);
     let (planned, failures, loads) = file;
     let (owners, logs) = (owners.queues, reader.logs);
-    Some(GridFile { title, pools, drawn, targets, planned, failures, loads, owners, logs, uses })
+    Some(GridFile {
+        title,
+        pools,
+        drawn,
+        targets,
+        planned,
+        failures,
+        loads,
+        owners,
+        logs,
+        uses,
+        data,
+    })
 }
 
 impl GridReader {

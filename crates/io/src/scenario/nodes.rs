@@ -106,6 +106,11 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
+    /// The sites that were named so far.
+    pub(super) fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
     /// `document` names the files that prices are in; prices of `from` stand for those that change.
     pub(super) fn read(
         items: &[Value<'_>],

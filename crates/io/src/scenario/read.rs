@@ -12,6 +12,7 @@ use crate::diagnostics::Diagnostics;
 use crate::fields::{Fields, Notes, TEXT, hint_for};
 use crate::input::Input;
 use crate::kind;
+use crate::links;
 use crate::value::{self, Value, ValueKind};
 
 pub(super) fn parse(input: &Input) -> Result<(Scenario, Diagnostics), Diagnostics> {
@@ -30,12 +31,19 @@ fn scenario(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Optio
     let nodes = Nodes::read(listed, ScenarioSites::read(fields, name, notes), (name, from), notes);
     let free = free(fields, &nodes, horizon, notes);
     let licences = ScenarioLicences::read(fields, notes);
+    let names: Vec<&str> = nodes.sites().iter().map(|site| site.name.as_str()).collect();
+    let links = links::read((fields, "links"), &names, notes);
     let has_resources = nodes.has_resources();
-    let offered = requests::Offered { nodes: listed.len(), has_resources, licences: &licences };
+    let offered = requests::Offered {
+        nodes: listed.len(),
+        has_resources,
+        licences: &licences,
+        network: (&links, nodes.sites()),
+    };
     let jobs = requests::jobs(filled(fields, "jobs", notes), offered, notes);
     let policy = fields.get("policy").map(|value| requests::policy(value, notes));
     let (title, texts) = (fields.text("title", notes), texts(fields, notes));
-    let grid = nodes.grid(notes)?;
+    let grid = nodes.grid(notes)?.with_links(links);
     let (horizon, free) = (horizon?, free?);
     requests::warn_of_hopeless(&jobs, horizon, notes);
     let (slots, busy) = slots(&grid, horizon, free, notes)?;

@@ -1,8 +1,8 @@
 //! Jobs and the policy of a scenario.
 
 use tradewind_model::{
-    Component, Criteria, Criterion, Horizon, Job, Limit, Measure, Money, Objective, Quantity,
-    Request, Rho, Shapes, Span, Spread, TaskGroup, VoPolicy,
+    Component, Criteria, Criterion, Horizon, Job, Limit, Links, Measure, Money, Objective,
+    Quantity, Request, Rho, Shapes, Site, Span, Spread, TaskGroup, VoPolicy,
 };
 
 use super::licences::ScenarioLicences;
@@ -15,9 +15,10 @@ use super::{groups, resources};
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::duration;
 use crate::fields::{DecimalScale, Fields, Notes, scaled};
+use crate::links;
 use crate::value::{Value, ValueKind};
 
-const JOB_KEYS: [&str; 20] = [
+const JOB_KEYS: [&str; 21] = [
     "name",
     "nodes",
     "work",
@@ -38,6 +39,7 @@ const JOB_KEYS: [&str; 20] = [
     "gres",
     "packing",
     "licences",
+    "data",
 ];
 const POLICY_KEYS: [&str; 7] =
     ["objective", "measure", "time_limit", "budget_limit", "rho", "order", "limits"];
@@ -54,6 +56,8 @@ pub(super) struct Offered<'a> {
     /// Whether any node says what it has.
     pub(super) has_resources: bool,
     pub(super) licences: &'a ScenarioLicences,
+    /// Links, and the sites between which they are.
+    pub(super) network: (&'a Links, &'a [Site]),
 }
 
 /// The jobs as read, where this is offered; those with mistakes are left out.
@@ -106,6 +110,7 @@ fn request(
         criterion: minimize(fields, notes).unwrap_or_default(),
         spread: fields.word("spread", &spreads, notes).unwrap_or_default(),
         licences: offered.licences.of_job(fields, notes),
+        data: links::data(fields, offered.network, notes),
         ..Request::new(1, Span(1))
     };
     let mut groups = groups?.into_iter();

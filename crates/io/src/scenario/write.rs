@@ -11,7 +11,7 @@ use tradewind_model::{
 
 use super::words::{component_name, criterion_name, measure_name, objective_name, quantity_scale};
 use super::{Scenario, licences, resources};
-use crate::{decimal, power, series};
+use crate::{decimal, links, power, series};
 
 pub(super) fn json(scenario: &Scenario) -> String {
     let snapshot = &scenario.snapshot;
@@ -36,6 +36,10 @@ pub(super) fn json(scenario: &Scenario) -> String {
     };
     if !grid.licences().is_empty() {
         section(&mut out, "licences", &lines((0..).zip(grid.licences()).map(licence)));
+    }
+    if let Some(links) = grid.links() {
+        let all = links.as_slice().iter().map(|link| table(links::written(link)));
+        section(&mut out, "links", &lines(all));
     }
     match &scenario.busy {
         Some(busy) => {
@@ -207,6 +211,7 @@ fn job(job: &Job, grid: &Grid) -> String {
         gres,
         ("packing", packing.map(|it| json!(it.name()))),
         ("licences", licences::of_request(request, grid)),
+        ("data", request.data.as_ref().map(|staging| links::data_json(staging.data()))),
     ])
 }
 

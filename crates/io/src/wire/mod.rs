@@ -17,7 +17,7 @@ pub use explain::{Binding, Explanation, Relaxation};
 pub use plan::{BatchLimits, JobPlan, Plan, Totals, sum_of, summed};
 pub use quote::{Quote, QuotePoint, Quotes};
 pub use reason::{Postponed, Reason};
-pub use window::{Consumption, PerTask, Task, Window};
+pub use window::{Consumption, PerTask, StagedData, Task, Window, staged};
 
 use serde::Serialize;
 

@@ -32,6 +32,9 @@ pub struct Window {
     /// What the job takes along from the start to the finish, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub licences: BTreeMap<String, TakenLicences>,
+    /// Of a job with data: what it means at each site of the window, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, StagedData>,
     /// Where electricity is described: `energy` in kWh, `carbon` in gCO2e and `energy_price`, what
     /// the electricity costs the sites in credits.
     #[serde(flatten)]
@@ -87,6 +90,56 @@ fn licences(window: &model::Window, grid: &Grid) -> BTreeMap<String, TakenLicenc
     window.licences().into_iter().flat_map(|shares| shares.iter()).filter_map(taken).collect()
 }
 
+/// What the transfer of a job's data to a site and away means: parts of the tasks there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct StagedData {
+    /// Seconds before the work.
+    pub stage_in: i64,
+    /// Seconds after it.
+    pub stage_out: i64,
+    /// What the nodes cost during both: price × seconds, a part of the window's cost.
+    #[serde(serialize_with = "credits")]
+    pub cost: Money,
+}
+
+/// What the data of a job means in its window, by the name of each site. Empty for a job without data.
+pub fn staged(
+    window: &model::Window,
+    request: &model::Request,
+    grid: &Grid,
+) -> BTreeMap<String, StagedData> {
+    let mut by_site = BTreeMap::new();
+    for task in window.tasks() {
+        let site = grid.node(task.node).site;
+        let Some(times) = request.data.as_ref().and_then(|staging| staging.at(site)) else {
+            continue;
+        };
+        let (stage_in, stage_out) = (times.stage_in.0, times.stage_out.0);
+        let nothing = StagedData { stage_in, stage_out, cost: Money::ZERO };
+        let name = grid.site_of(task.node).name.clone();
+        let of_site: &mut StagedData = by_site.entry(name).or_insert(nothing);
+        of_site.cost = of_site.cost + staging_cost(window, task, (times, grid));
+    }
+    by_site
+}
+
+/// What a task costs while its job's data is brought to its node and away.
+fn staging_cost(
+    window: &model::Window,
+    task: &model::Task,
+    (times, grid): (model::StageTimes, &Grid),
+) -> Money {
+    if window.each().is_some() {
+        // It pays for its part of the node, at one price.
+        let part = i128::from(task.cost.0) * i128::from(times.total().0);
+        let cost = part / i128::from(task.length.0.max(1));
+        return Money(i64::try_from(cost).unwrap_or(task.cost.0));
+    }
+    let (start, end) = (window.start(), window.start() + task.length);
+    let cost = |from, span| grid.cost(task.node, from, span);
+    cost(start, times.stage_in) + cost(end - times.stage_out, times.stage_out)
+}
+
 /// What a window consumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Consumption {
@@ -133,7 +186,8 @@ impl Window {
             Some(TakenShape { nodes: shape.nodes, time: shape.time.0 })
         };
         let shape = request.shapes.as_ref().and_then(of_width);
-        Window { shape, ..Window::new(window, grid) }
+        let data = staged(window, request, grid);
+        Window { shape, data, ..Window::new(window, grid) }
     }
 
     /// `window` with the names of `grid`.
@@ -157,6 +211,7 @@ impl Window {
             tasks: window.tasks().iter().map(task).collect(),
             per_task: window.each().map(PerTask::from),
             licences: licences(window, grid),
+            data: BTreeMap::new(),
             consumption: grid.power().map(|_| grid.consumption(window).into()),
         }
     }

@@ -371,6 +371,7 @@ impl Market {
         let shape = demand.shape_at(place);
         let demand = shape.as_ref().unwrap_or(demand);
         let (processors, estimate, mode) = (demand.processors, demand.estimate, demand.mode());
+        let data = demand.terms().data.clone();
         self.check_place(job, place, processors)?;
         self.check_licences(job)?;
         shape.into_iter().for_each(|demand| self.jobs[job.index()].demand = demand);
@@ -379,7 +380,9 @@ impl Market {
         for share in place.shares(processors) {
             self.take(share);
             self.take_memory(job, share);
-            let length = self.pools.pool(share.pool).length_in(mode, estimate);
+            let pool = self.pools.pool(share.pool);
+            let staging = data.as_ref().map_or(Span::ZERO, |it| it.total(pool.site));
+            let length = pool.length_in(mode, estimate) + staging;
             longest = longest.max(length);
             let asked = self.asked(job, share.pool, (self.now, length));
             hold = hold.plus(self.due(job, (share, asked), (self.now, length)));

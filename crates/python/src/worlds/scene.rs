@@ -107,6 +107,11 @@ fn kind_of(kind: &KindOptions, policy: MakePolicy) -> Result<Kind, Failure> {
     }
 }
 
+fn has_data(workload: &Workload) -> bool {
+    let has = |terms: &std::sync::Arc<tradewind_model::Terms>| terms.data.is_some();
+    workload.jobs.iter().any(|job| job.terms.as_ref().is_some_and(has))
+}
+
 /// Whether the choice makes sense for these jobs on these pools.
 fn suits(kind: &KindOptions, workload: &Workload) -> Result<(), Failure> {
     let pools: &Pools = &workload.pools;
@@ -128,6 +133,10 @@ fn suits(kind: &KindOptions, workload: &Workload) -> Result<(), Failure> {
         "pool" | "bid" if !pools.licences().is_empty() => {
             let failure = Failure::usage("licences are not part of worlds");
             Err(failure.hint("use a grid without licences"))
+        }
+        "pool" | "bid" if has_data(workload) => {
+            let failure = Failure::usage("data of jobs is not part of worlds");
+            Err(failure.hint("use a grid without `[data]`"))
         }
         "pool" | "bid" if !workload.owners.is_empty() => {
             let failure = Failure::usage("owners' queues are not part of worlds");

@@ -121,6 +121,7 @@ fn every_node_is_counted_once_in_what_was_rejected() {
         over_budget: 1,
         usable: 1,
         lacks_attribute: 0,
+        no_link: 0,
         too_small: 0,
     };
     assert_eq!(rejected(&grid, &slots, &request), expected);

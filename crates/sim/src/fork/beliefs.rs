@@ -13,7 +13,8 @@ impl Beliefs {
         let demand = market.demand(job).unwrap_or(&unknown);
         // What is believed of a moldable job is of another shape, perhaps.
         let run = self.runs.get(&job).filter(|_| !demand.is_moldable());
-        let believed = run.map(|run| pool.length_in(demand.mode(), *run));
+        let believed =
+            run.map(|run| pool.length_in(demand.mode(), *run) + demand.staging(pool.site));
         match believed.filter(|length| elapsed == Span::ZERO || *length > elapsed) {
             Some(length) => length,
             None => expected_length(pool, demand, elapsed),

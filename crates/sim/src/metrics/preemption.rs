@@ -3,22 +3,27 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::Span;
+use tradewind_model::{Share, Span};
 
 use super::entry::{Better, Entry, Unit, Value};
 use super::{Counted, entry, quotient, stays};
 use crate::result::{LossCause, Lost, Ran, Run};
 use crate::workload::Workload;
 
-/// The time at the beginning of a run in which it went on from what was kept.
+/// The time at the beginning of a run in which its data came, and it went on from what was kept.
 fn restart(workload: &Workload, run: &Run, job: usize) -> Span {
     let (of, ran) = (&workload.jobs[job], &run.jobs[job]);
     let Some(terms) = of.preemptible().filter(|_| run.kept.contains_key(&job)) else {
         return Span::ZERO;
     };
     let mode = of.terms.as_ref().map_or(Default::default(), |terms| terms.times);
-    let length = |pool| workload.pools.pool(pool).length_in(mode, terms.restart);
-    ran.place.shares(of.processors).map(|share| length(share.pool)).max().unwrap_or_default()
+    let data = of.terms.as_ref().and_then(|terms| terms.data.as_ref());
+    let length = |share: Share| {
+        let pool = workload.pools.pool(share.pool);
+        let times = data.and_then(|staging| staging.at(pool.site)).unwrap_or_default();
+        pool.length_in(mode, terms.restart) + times.stage_in
+    };
+    ran.place.shares(of.processors).map(length).max().unwrap_or_default()
 }
 
 /// A job that kept work of earlier runs, as if all its useful time were one run that ended when the

@@ -1,6 +1,6 @@
 //! What trades brought to users and owners.
 
-use tradewind_model::{Price, TimeMode};
+use tradewind_model::{Price, Span, TimeMode};
 
 use super::entry::{Better, Entry, Unit, Value};
 use super::promises::Promise;
@@ -21,7 +21,9 @@ pub fn list_price(workload: &Workload, struck: &Struck) -> Price {
     }
     let (job, trade) = (&workload.jobs[struck.job], &struck.trade);
     let mode = job.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times);
-    let length = workload.pools.pool(trade.pool).length_in(mode, job.requested);
+    let pool = workload.pools.pool(trade.pool);
+    let staging = job.terms.as_ref().map_or(Span::ZERO, |terms| terms.staging(pool.site));
+    let length = pool.length_in(mode, job.requested) + staging;
     workload.pools.mean_price(trade.pool, trade.expected, length)
 }
 

@@ -23,17 +23,21 @@ const COLUMNS: [Column; 7] = [
     ("nodes", Side::Left),
 ];
 
-/// Where the column of licences stands, if jobs take any along.
-const LICENCES_AT: usize = 6;
+/// Where columns stand that only some plans have: licences, and how long data takes.
+const OTHERS_AT: usize = 6;
 
 /// Placed jobs, postponed jobs with their reasons, sums, and the chart.
 pub(super) fn table(snapshot: &Snapshot, plan: &Plan, title: &str, chart: &Chart) -> String {
     let mut rows = Vec::new();
     let mut postponed = Vec::new();
     let has_licences = snapshot.jobs.iter().any(|job| job.request.licences.is_some());
+    let has_data = snapshot.jobs.iter().any(|job| job.request.data.is_some());
     let mut columns = COLUMNS.to_vec();
     if has_licences {
-        columns.insert(LICENCES_AT, ("licences", Side::Left));
+        columns.insert(OTHERS_AT, ("licences", Side::Left));
+    }
+    if has_data {
+        columns.insert(OTHERS_AT, ("for data s", Side::Right));
     }
     for (job, planned) in snapshot.jobs.iter().zip(&plan.jobs) {
         match (&planned.outcome, planned.window()) {
@@ -49,7 +53,12 @@ pub(super) fn table(snapshot: &Snapshot, plan: &Plan, title: &str, chart: &Chart
                 ];
                 if has_licences {
                     let shares = window.licences().map_or(&[][..], |shares| shares);
-                    row.insert(LICENCES_AT, tables::licences_in_words(&snapshot.grid, shares));
+                    row.insert(OTHERS_AT, tables::licences_in_words(&snapshot.grid, shares));
+                }
+                if has_data {
+                    let staged = wire::staged(window, &job.request, &snapshot.grid);
+                    let longest = staged.values().map(|it| it.stage_in + it.stage_out).max();
+                    row.insert(OTHERS_AT, longest.unwrap_or(0).to_string());
                 }
                 rows.push(row);
             }
