@@ -115,6 +115,7 @@ pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
     };
     let pools = pools.with_licences(settings.licences.iter().map(owned).collect());
     let pools = pools.map_err(|wrong| Failure::usage(wrong.to_string()))?;
+    let pools = pools.with_links(settings.links.clone());
     Ok(match electricity(settings) {
         Some(power) => pools.with_power(power),
         None => pools,

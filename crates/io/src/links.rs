@@ -107,7 +107,20 @@ pub(crate) fn data(
     (links, sites): (&Links, &[Site]),
     notes: &mut Notes<'_>,
 ) -> Option<Arc<Staging>> {
+    let (data, line, place) = data_alone(job, notes)?;
+    links
+        .stage(sites, data)
+        .map_err(|wrong| unknown(&wrong, (line, &place), (links, sites), notes))
+        .ok()
+}
+
+/// The same without a word of where it can be brought; with its line and place in the document.
+pub(crate) fn data_alone(
+    job: &Fields<'_, '_>,
+    notes: &mut Notes<'_>,
+) -> Option<(JobData, u32, String)> {
     let it = Fields::of(job.get("data")?, job.place("data"), &DATA_KEYS, notes)?;
+    let before = notes.diagnostics.errors();
     let (input, output) = (bytes(&it, "input", notes), bytes(&it, "output", notes));
     let (from, to) = (it.text("from", notes), it.text("to", notes).or(it.text("from", notes)));
     let mut lacks = |size: &str, place: &str| {
@@ -119,23 +132,38 @@ pub(crate) fn data(
         (_, _, Some(_), None) => lacks("output", "to"),
         _ => {}
     }
-    let place = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    let place = |bytes: u64, name: Option<&str>| match bytes {
+        0 => String::new(),
+        _ => name.unwrap_or_default().to_owned(),
+    };
     let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
-    let data = JobData { input, from: place(from), output, to: place(to) };
-    match links.stage(sites, data) {
-        Ok(staging) => (input > 0 || output > 0).then_some(staging),
-        Err(LinksError::UnknownPlace(place)) if place.is_empty() => None,
-        Err(wrong) => {
-            let place = match &wrong {
-                LinksError::UnknownPlace(place) => place.as_str(),
-                _ => "",
-            };
-            let known = sites.iter().map(|site| site.name.as_str()).chain(links.places());
-            let known: Vec<&str> = known.collect();
-            notes.error(it.line, &it.path, wrong.to_string(), &did_you_mean(place, &known));
-            None
-        }
-    }
+    let data = JobData { input, from: place(input, from), output, to: place(output, to) };
+    let is_good = notes.diagnostics.errors() == before && (input > 0 || output > 0);
+    is_good.then(|| (data, it.line, it.path.clone()))
+}
+
+fn unknown(
+    wrong: &LinksError,
+    (line, place): (u32, &str),
+    (links, sites): (&Links, &[Site]),
+    notes: &mut Notes<'_>,
+) {
+    let name = match wrong {
+        LinksError::UnknownPlace(name) => name.as_str(),
+        _ => "",
+    };
+    let known: Vec<&str> =
+        sites.iter().map(|site| site.name.as_str()).chain(links.places()).collect();
+    notes.error(line, place, wrong.to_string(), &did_you_mean(name, &known));
+}
+
+/// `2T@alpha`: an amount of data and where it is; without `@`, no place.
+pub fn size_at(text: &str) -> Option<(u64, Option<&str>)> {
+    let (amount, place) = match text.split_once('@') {
+        Some((amount, place)) => (amount, Some(place).filter(|place| !place.is_empty())?.into()),
+        None => (text, None),
+    };
+    size(amount).filter(|bytes| *bytes > 0).map(|bytes| (bytes, place))
 }
 
 fn bytes(it: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<u64> {

@@ -164,6 +164,16 @@ impl Staging {
         &self.data
     }
 
+    /// The same by site.
+    pub fn by_site(&self) -> &[Option<StageTimes>] {
+        &self.by_site
+    }
+
+    /// As it was: see [`Staging::data`] and [`Staging::by_site`].
+    pub fn restored(data: JobData, by_site: Vec<Option<StageTimes>>) -> Staging {
+        Staging { data, by_site }
+    }
+
     /// How long it takes to the site and away; `None` if there is no way.
     pub fn at(&self, site: SiteId) -> Option<StageTimes> {
         self.by_site.get(site.0 as usize).copied().flatten()

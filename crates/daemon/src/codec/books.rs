@@ -231,7 +231,7 @@ choice!(Setback {
     "requeued" => Requeued(by), "over-budget" => OverBudget,
 });
 object!(HeldLicences { share, price });
-object!(Part { pool, nodes, price, limit, names, since, exit });
+object!(Part { pool, nodes, price, limit, staging, names, since, exit });
 choice!(Happening {
     "submitted" => Submitted, "held" => Held(hold), "queued" => Queued, "planned" => Planned(place),
     "lined" => Lined(pool), "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
@@ -248,7 +248,7 @@ object!(Choice { at, policy, others, left_out });
 object!(WeighedPool { pool, price, length, verdict });
 choice!(Verdict { "from" => From(start), "against" => Against(why) });
 choice!(Against {
-    "attribute" => Attribute(name), "slow" => Slow(has), "dear" => Dear(max), "size" => Size,
+    "attribute" => Attribute(name), "slow" => Slow(has), "dear" => Dear(max), "size" => Size, "no-link" => NoLink,
     "narrow" => Narrow(nodes), "budget" => Budget(max), "late" => Late(finish), "never" => Never,
 });
 object!(StartBarrier { at, timed_out = "slipped", began });

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Carbon, Cause, Checkpoint, Command, Correction, Criterion, Demand,
-    Energy, JobId, JobShape, JobState, Licence, LicenceId, LicenceShare, Market, MarketState,
-    Money, Notice, Outage, OutageId, Performance, Place, Pool, PoolId, Pools, Power, Preemptible,
-    Preemption, Price, Rates, Ratio, Reason, Resource, RunningState, Series, Shapes, Share, Site,
-    SiteId, SkipReason, Span, Spread, TaskGroup, Terms, Time, TimeMode, Times, Trade,
+    Energy, JobData, JobId, JobShape, JobState, Licence, LicenceId, LicenceShare, Link, Links,
+    Market, MarketState, Money, Notice, Outage, OutageId, Performance, Place, Pool, PoolId, Pools,
+    Power, Preemptible, Preemption, Price, Rates, Ratio, Reason, Resource, RunningState, Series,
+    Shapes, Share, Site, SiteId, SkipReason, Span, Spread, StageTimes, Staging, TaskGroup, Terms,
+    Time, TimeMode, Times, Trade,
 };
 
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
@@ -171,7 +172,11 @@ object!(Terms {
     groups,
     preemptible,
     licences,
+    data,
 });
+object!(JobData { input, from, output, to });
+object!(StageTimes { stage_in, stage_out });
+
 object!(LicenceShare { licence, count });
 object!(Licence { name, count, price });
 object!(Preemptible { checkpoint, restart, kept });
@@ -254,6 +259,33 @@ fn preemption_of(pools: &Pools) -> Option<Vec<Preemption>> {
 
 object!(Preemption { notice, discount });
 
+impl Encode for Staging {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut object = Object::begin(out);
+        object.field("data", self.data());
+        object.field("by_site", &self.by_site());
+        object.end();
+    }
+}
+
+impl Decode for Staging {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
+        let mut fields = Fields::of(value)?;
+        let (data, by_site) = (fields.take("data")?, fields.take("by_site")?);
+        fields.end()?;
+        Ok(Staging::restored(data, by_site))
+    }
+}
+
+#[cfg(test)]
+impl super::tests::Any for Staging {
+    fn any(dice: &mut super::tests::Dice) -> Self {
+        Staging::restored(JobData::any(dice), Vec::any(dice))
+    }
+}
+
+object!(Link { between, bandwidth });
+
 /// Licences with their owners, if there are any.
 fn licences_of(pools: &Pools) -> Option<Vec<(&Licence, SiteId)>> {
     let owned = (0..).map(LicenceId).zip(pools.licences());
@@ -286,6 +318,7 @@ impl Encode for Pools {
         object.field("rates", &rates_of(self));
         object.field("preemption", &preemption_of(self));
         object.field("licences", &licences_of(self));
+        object.field("links", &self.links().map(Links::as_slice));
         object.end();
     }
 }
@@ -298,12 +331,15 @@ impl Decode for Pools {
         let rates: Option<Vec<(PoolId, Series)>> = fields.take("rates")?;
         let preemption: Option<Vec<Preemption>> = fields.take("preemption")?;
         let licences: Option<Vec<(Licence, SiteId)>> = fields.take("licences")?;
+        let links: Option<Vec<Link>> = fields.take("links")?;
         fields.end()?;
         let pools =
             Pools::new(sites, pools).map_err(|error| DecodeFault::new(error.to_string()))?;
         let pools = pools.with_preemption(preemption.unwrap_or_default());
         let pools = pools.with_licences(licences.unwrap_or_default());
         let pools = pools.map_err(|error| DecodeFault::new(error.to_string()))?;
+        let links = Links::new(links.unwrap_or_default());
+        let pools = pools.with_links(links.map_err(|error| DecodeFault::new(error.to_string()))?);
         let pools = with_rates(pools, rates.unwrap_or_default())?;
         Ok(match power {
             Some(power) => pools.with_power(power),

@@ -52,6 +52,7 @@ object!(Conditions {
     shapes,
     groups,
     licences,
+    data,
 });
 choice!(PeerChoice { "only" => Only(names), "not" => Not(names) });
 object!(Surroundings { directory, output, error, input, append, environment });

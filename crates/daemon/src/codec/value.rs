@@ -167,6 +167,18 @@ impl<T: Decode> Decode for Vec<T> {
     }
 }
 
+impl<T: Encode> Encode for [T; 2] {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.as_slice().put(out);
+    }
+}
+
+impl<T: Decode> Decode for [T; 2] {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
+        Vec::get(value)?.try_into().map_err(|_| DecodeFault::new("expected two"))
+    }
+}
+
 impl<T: Encode> Encode for VecDeque<T> {
     fn put(&self, out: &mut Vec<u8>) {
         put_all(self, out);

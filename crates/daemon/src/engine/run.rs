@@ -390,7 +390,7 @@ fn surveyed_site(message: &Message) -> Option<usize> {
 fn note_answer(told: &mut SentOrders, input: &Input) {
     match input {
         Input::Answered { tag, act, answer } => {
-            told.answered((tag, *act), answer.is_ok(), Instant::now());
+            told.answered((tag, *act), answer, Instant::now());
         }
         Input::Surveyed { site, survey } => told.surveyed(*site, survey.is_ok()),
         _ => {}

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tradewind_model::SiteId;
 
 use crate::live::{Act, Instruction};
-use crate::site::Tag;
+use crate::site::{SiteError, Tag};
 
 /// So long after an order has failed once it is sent again; each further time after twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -63,10 +63,19 @@ impl SentOrders {
 
     /// A site that cannot be reached would get an order that failed hundreds of times a second if it
     /// were sent again at once.
-    pub(super) fn answered(&mut self, (tag, act): (&Tag, Act), is_done: bool, now: Instant) {
+    pub(super) fn answered(
+        &mut self,
+        (tag, act): (&Tag, Act),
+        answer: &Result<(), SiteError>,
+        now: Instant,
+    ) {
         let order = (tag.clone(), act);
-        if is_done {
+        if answer.is_ok() {
             self.orders.remove(&order);
+        } else if let (Err(SiteError::Staging), Some(sent)) = (answer, self.orders.get_mut(&order))
+        {
+            // All goes well there.
+            sent.again = now + FIRST_PAUSE;
         } else if let Some(sent) = self.orders.get_mut(&order) {
             let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(sent.failures));
             sent.failures += 1;
@@ -92,6 +101,10 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
+    fn refused() -> Result<(), SiteError> {
+        Err(SiteError::Away(String::new()))
+    }
+
     fn order(job: u64) -> Instruction {
         let tag = Tag { market: "m".to_owned(), job, attempt: 0, part: 0 };
         let (site, act) = (SiteId(0), Act::Withdraw);
@@ -102,7 +115,7 @@ mod tests {
     fn pause_after_failure(told: &mut SentOrders, now: &mut Instant) -> u64 {
         let order = order(1);
         told.sent(std::slice::from_ref(&order), *now);
-        told.answered((&order.tag, order.act), false, *now);
+        told.answered((&order.tag, order.act), &refused(), *now);
         let begin = *now;
         while told.is_told(&order.tag, order.act, *now) {
             *now += Duration::from_secs(1);
@@ -116,7 +129,7 @@ mod tests {
         let pauses: Vec<u64> = (0..8).map(|_| pause_after_failure(&mut told, &mut now)).collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30, 30]);
         // One that was carried out and is wanted once more begins with the first pause.
-        told.answered((&order(1).tag, Act::Withdraw), true, now);
+        told.answered((&order(1).tag, Act::Withdraw), &Ok(()), now);
         assert_eq!(pause_after_failure(&mut told, &mut now), 1);
     }
 
@@ -129,7 +142,7 @@ mod tests {
         }
         told.sent(&[order(1), order(2), order(3)], now);
         for job in [1, 2] {
-            told.answered((&order(job).tag, Act::Withdraw), false, now);
+            told.answered((&order(job).tag, Act::Withdraw), &refused(), now);
         }
         now += Duration::from_secs(2);
         told.sent(&[order(2)], now);
@@ -154,7 +167,7 @@ mod tests {
     fn orders_that_are_not_wanted_any_more_are_forgotten() {
         let (mut told, now) = (SentOrders::new(PATIENCE), Instant::now());
         told.sent(&[order(1), order(2)], now);
-        told.answered((&order(1).tag, Act::Withdraw), false, now);
+        told.answered((&order(1).tag, Act::Withdraw), &refused(), now);
         told.sent(&[], now + Duration::from_secs(31));
         assert_eq!(told.orders.keys().map(|(tag, _)| tag.job).collect::<Vec<_>>(), [2]);
         told.sent(&[], now + PATIENCE + PATIENCE);

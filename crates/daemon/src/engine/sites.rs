@@ -230,6 +230,7 @@ impl Voice {
     fn refused(&self, tag: &Tag, act: Act, wrong: &SiteError) {
         let site = &self.site;
         match &self.wrong {
+            _ if *wrong == SiteError::Staging => {}
             Some(_) => tracing::debug!(site, %tag, ?act, %wrong, "the site says no"),
             None => tracing::warn!(site, %tag, ?act, %wrong, "the site says no; {DOCTOR}"),
         }

@@ -375,6 +375,7 @@ fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
         && now.sites() == pools.sites()
         && gives_back(now) == gives_back(pools)
         && licences(now) == licences(pools)
+        && now.links() == pools.links()
         && now.power() == pools.power()
         && now.as_slice().len() == pools.as_slice().len()
         && now.as_slice().iter().zip(pools.as_slice()).all(alike)

@@ -294,6 +294,10 @@ impl Live {
             let what = quote.subject();
             return conflict(format!("quote {number} is for {what}"));
         }
+        let of_shape = shape.as_ref().unwrap_or(demand);
+        if !quote.booking.lasts(of_shape, self.state.market.pools()) {
+            return conflict(format!("quote {number} is too short for this data"));
+        }
         if !quote.booking.serves(demand, self.state.market.pools()) {
             return conflict(format!("quote {number} is for other groups of tasks"));
         }

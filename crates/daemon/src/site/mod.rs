@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tradewind_io::submission::signal::Warning;
 use tradewind_io::submission::{OnLost, Surroundings, Work};
-use tradewind_model::{Attributes, Performance, Span, Time};
+use tradewind_model::{Attributes, JobData, Performance, Span, StageTimes, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
@@ -244,8 +244,11 @@ pub struct Order {
     /// is [`Seen::Running`]; the limit counts from the beginning of its work. If that never
     /// began, it ends without `since`: without success or withdrawn as [`Exit::Withdrawn`].
     pub gather: Option<Span>,
-    /// How long it may run there.
+    /// How long it may have them: it runs, and its data is brought.
     pub limit: Span,
+    /// What its job reads and leaves behind. Where the site brings that by commands of its own, the task
+    /// itself may run for so much less.
+    pub data: Option<Box<OrderData>>,
     /// The script or command to run.
     pub work: Work,
     /// Folder and environment of the job.
@@ -258,6 +261,15 @@ pub struct Order {
     pub is_preemptible: bool,
     /// Options for the site's manager: name and value, in order.
     pub passed_through: Vec<(String, String)>,
+}
+
+/// What a task's job reads before its work and leaves behind after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderData {
+    /// How much, and where.
+    pub data: JobData,
+    /// How long it is expected to take to the site and away.
+    pub times: StageTimes,
 }
 
 /// Nodes that are promised to a job and are to be kept free for it.
@@ -301,6 +313,10 @@ pub enum SiteError {
     /// No answer, or one that says nothing: it may have been done. A survey will show.
     #[error("{0}")]
     Unknown(String),
+    /// Only to [`Site::submit`]: its files are being brought. Nothing was submitted yet; the order is to be
+    /// repeated.
+    #[error("its files are being brought")]
+    Staging,
     /// The site cannot be reached: nothing was done.
     #[error("{0}")]
     Away(String),
@@ -323,7 +339,10 @@ impl SiteError {
             SiteError::Unknown(why) | SiteError::Away(why) => {
                 SiteError::HANGING.iter().any(|words| why.contains(words))
             }
-            SiteError::Refused(_) | SiteError::Capped(_) | SiteError::Begun => false,
+            SiteError::Refused(_)
+            | SiteError::Capped(_)
+            | SiteError::Begun
+            | SiteError::Staging => false,
         }
     }
 }

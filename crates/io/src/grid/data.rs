@@ -15,7 +15,7 @@ const KEYS: [&str; 4] = ["jobs", "input", "output", "at"];
 
 /// Which jobs have data, how much, and where it lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DataUse {
+pub(super) struct DataUse {
     /// How many of a thousand.
     share: u32,
     /// KiB from and to.

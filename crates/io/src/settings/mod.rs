@@ -18,7 +18,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::tz::TimeZone;
 use tradewind_model::{
-    Attributes, Licence, Money, Performance, Preemption, Price, SitePower, Span, Times,
+    Attributes, Licence, Links, Money, Performance, Preemption, Price, SitePower, Span, Times,
 };
 
 use crate::diagnostics::Diagnostics;
@@ -74,6 +74,8 @@ pub struct Settings {
     /// What jobs may take along wherever they run, and by the index of its site who earns what they
     /// pay for it.
     pub licences: Vec<(Licence, usize)>,
+    /// Networks between sites and other places.
+    pub links: Links,
 }
 
 /// Policies by hours and load.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use jiff::tz::TimeZone;
-use tradewind_model::Span;
+use tradewind_model::{Links, Span};
 
 use super::SiteKind;
 use super::schedule::{LoadRange, Rule, Schedule};
@@ -18,6 +18,7 @@ use crate::hidden::is_hidden;
 use crate::input::Input;
 use crate::kind;
 use crate::licences;
+use crate::links;
 use crate::scenario::NameLines;
 use crate::submission::TIMES;
 use crate::value::{self, ValueKind};
@@ -55,12 +56,14 @@ fn settings(fields: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> S
         observed: sites.observed,
         projects: projects(fields, notes),
         licences: Vec::new(),
+        links: Links::default(),
         peers: peers::read(fields, notes),
     };
     let names: Vec<&str> = settings.sites.iter().map(|site| site.name.as_str()).collect();
     let licences = licences::read((fields, &licences::KEYS), &names, notes, |_, _| ());
     let licences = licences.into_iter().map(|(owned, ())| owned).collect();
-    let settings = Settings { licences, ..settings };
+    let links = links::read((fields, "link"), &names, notes);
+    let settings = Settings { licences, links, ..settings };
     meetings(&settings, fields, notes);
     settings
 }

@@ -9,11 +9,13 @@ use crate::diagnostics::{Diagnostic, Diagnostics, excerpt};
 type Take = fn(&mut Submission, &Submission);
 
 /// Options that may be given later, too. The second part says whether the job is planned again.
-const CHANGEABLE: [(&str, bool, Take); 25] = [
+const CHANGEABLE: [(&str, bool, Take); 27] = [
     ("begin", true, |job, new| job.terms.earliest_start = new.terms.earliest_start),
     ("budget", true, |job, new| job.terms.budget = new.terms.budget),
     ("comment", false, |job, new| job.comment.clone_from(&new.comment)),
     ("clusters", true, |job, new| job.terms.sites.clone_from(&new.terms.sites)),
+    ("data-in", true, |job, new| job.terms.data.clone_from(&new.terms.data)),
+    ("data-out", true, |job, new| job.terms.data.clone_from(&new.terms.data)),
     ("deadline", true, |job, new| job.terms.deadline = new.terms.deadline),
     ("dependency", true, |job, new| job.after.clone_from(&new.after)),
     ("earliest-start", true, |job, new| job.terms.earliest_start = new.terms.earliest_start),

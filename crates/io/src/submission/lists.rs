@@ -8,6 +8,7 @@ use super::options::{OPTIONS, OptionSpec, Support};
 use super::script::{Wrong, digits, wrong};
 use super::{Array, Dependency, Mail, Submission, When};
 use crate::diagnostics::{did_you_mean, excerpt};
+use crate::links;
 
 const ARRAY: &str = "write `0-9`, `1,3,5-7`, `0-9:2`, and `%4` behind it for 4 at once";
 
@@ -158,6 +159,20 @@ pub(super) fn licences(text: &str) -> Result<BTreeMap<String, u32>, Wrong> {
         }
     }
     Ok(all)
+}
+
+const DATA: &str = "write an amount and a place: `2T@alpha`, with K, M, G or T in binary units";
+
+/// `2T@alpha`: bytes, and where they are.
+pub(super) fn data_in(text: &str) -> Result<(u64, String), Wrong> {
+    let found = links::size_at(text).and_then(|(bytes, place)| Some((bytes, place?.to_owned())));
+    found.ok_or_else(|| wrong(format!("`{}` is no data at a place", excerpt(text)), DATA))
+}
+
+/// The same, perhaps without a place.
+pub(super) fn data_out(text: &str) -> Result<(u64, Option<String>), Wrong> {
+    let found = links::size_at(text).map(|(bytes, place)| (bytes, place.map(str::to_owned)));
+    found.ok_or_else(|| wrong(format!("`{}` is no amount of data", excerpt(text)), DATA))
 }
 
 const FEATURES: &str = "write `a&b` (both), `a|b` (nodes of one of these classes) or `a&(b|c)`";

@@ -20,8 +20,8 @@ use std::sync::Arc;
 pub use lists::{is_address, is_licence};
 pub use shape::Shape;
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Money, Performance, Price, Shapes, Span, Spread, TaskGroup,
-    Time, TimeMode, Times,
+    Attribute, Attributes, Criterion, JobData, Money, Performance, Price, Shapes, Span, Spread,
+    TaskGroup, Time, TimeMode, Times,
 };
 
 /// A job as it is submitted; every field is checked.
@@ -261,6 +261,8 @@ pub struct Conditions {
     pub groups: Option<Arc<[TaskGroup]>>,
     /// Licences that it takes along wherever it runs, by name: at least one, and at least 1 of each.
     pub licences: Option<BTreeMap<String, u32>>,
+    /// What it reads before its work and leaves behind after it.
+    pub data: Option<JobData>,
 }
 
 /// To which other markets a job may be passed on, by the names that this market gives them.

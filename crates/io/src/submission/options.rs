@@ -147,7 +147,7 @@ impl OptionSpec {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [OptionSpec; 122] = [
+pub static OPTIONS: [OptionSpec; 124] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -441,6 +441,14 @@ pub static OPTIONS: [OptionSpec; 122] = [
     ),
     own("budget", "the maximum cost of the job, credits"),
     own("class", "classes of nodes, separated by commas: the attribute `class` is one of them"),
+    own(
+        "data-in",
+        "[how much data it reads](../how-to/data.md), and where that is, as in `2T@alpha`: a site, or another end of a link",
+    ),
+    own(
+        "data-out",
+        "how much data it leaves behind, and where that is to be, as in `100G@alpha`; without `@`, where its input is",
+    ),
     own("earliest-start", "the same as `--begin`"),
     own(
         "gather",

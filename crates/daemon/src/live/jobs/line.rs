@@ -115,8 +115,9 @@ impl Live {
         let open = |pool: PoolId| self.is_open_line(self.state.site_of(pool));
         let may = |job: &JobId| {
             let terms = self.state.market.demand(*job)?.terms();
-            // The site's scheduler knows nothing of the market's licences.
-            let earliest = terms.licences.is_none().then_some(terms.earliest_start)?;
+            // The site's scheduler knows nothing of the market's licences, nor of data.
+            let is_plain = terms.licences.is_none() && terms.data.is_none();
+            let earliest = is_plain.then_some(terms.earliest_start)?;
             let number = *self.state.jobs.numbers.get(job)?;
             earliest.is_none_or(|from| from <= at).then_some(number)
         };

@@ -376,8 +376,8 @@ impl Live {
 
 /// Whether the job's user lets it leave home, and it is not too heavy for a message.
 pub(in crate::live) fn may_travel(submission: &Submission) -> bool {
-    let Conditions { shapes, groups, licences, .. } = &submission.terms;
-    let is_plain = shapes.is_none() && groups.is_none() && licences.is_none();
+    let Conditions { shapes, groups, licences, data, .. } = &submission.terms;
+    let is_plain = shapes.is_none() && groups.is_none() && licences.is_none() && data.is_none();
     !submission.stay_home && is_plain && weight(submission) <= HEAVIEST
 }
 

@@ -7,7 +7,7 @@ use tradewind_model::{PoolId, SiteId};
 
 use crate::live::state::{Job, Part, Phase, State, Task, TaskGoal, TaskReport};
 use crate::live::{Act, Live};
-use crate::site::{Go, Order, Site, SiteError, Tag};
+use crate::site::{Go, Order, OrderData, Site, SiteError, Tag};
 
 /// Something that a site is to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +109,12 @@ impl Live {
             aside: job.in_window(),
             gather: self.patience(job),
             limit: part.limit,
+            data: submission
+                .terms
+                .data
+                .clone()
+                .zip(part.staging)
+                .map(|(data, times)| Box::new(OrderData { data, times })),
             work: submission.work.clone(),
             surroundings: submission.surroundings.clone(),
             variables: state.variables(job, tag, part),

@@ -160,6 +160,7 @@ pub fn order(bench: &mut dyn SiteBench, job: u64, act: &TaskBehaviour) -> Order 
         aside: false,
         gather: None,
         limit: Span(60),
+        data: None,
         work,
         surroundings: Surroundings::default(),
         variables: BTreeMap::new(),

@@ -110,6 +110,7 @@ fn order(job: u64, work: Work) -> Order {
         aside: false,
         gather: None,
         limit: Span(60),
+        data: None,
         work,
         surroundings: Surroundings::default(),
         variables: BTreeMap::new(),

@@ -48,6 +48,12 @@ pub struct Ticket {
     pub error: Option<String>,
     /// The folder of tasks' folders, at the cluster.
     pub spool: String,
+    /// What stands for its job's output in the commands that take it away.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, String>,
+    /// Seconds that these commands are expected to take.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub staging: i64,
     /// It was handed in on hold, and is not released yet.
     pub is_held: bool,
     /// It counts on being preempted.
@@ -84,6 +90,10 @@ pub struct TicketEnd {
     /// On which nodes it ran, by the site's names.
     #[serde(default)]
     pub nodes: Vec<String>,
+}
+
+fn is_zero(seconds: &i64) -> bool {
+    *seconds == 0
 }
 
 impl Ticket {

@@ -93,6 +93,7 @@ fn order(folder: &Path) -> Order {
         aside: false,
         gather: None,
         limit: Span(20),
+        data: None,
         work: Work::Script { text, arguments: Vec::new() },
         surroundings: Surroundings::default(),
         variables: std::collections::BTreeMap::new(),

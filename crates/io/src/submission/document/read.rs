@@ -15,10 +15,11 @@ use crate::duration;
 use crate::fields::{DecimalScale, Fields, NUMBER, Notes, PERFORMANCE, TEXT, hint_for, scaled};
 use crate::hidden::is_hidden;
 use crate::input::Input;
+use crate::links;
 use crate::scenario;
 use crate::value::{self, Entry, Value, ValueKind};
 
-const KEYS: [&str; 47] = [
+const KEYS: [&str; 48] = [
     "name",
     "script",
     "arguments",
@@ -41,6 +42,7 @@ const KEYS: [&str; 47] = [
     "minimize",
     "priority",
     "licences",
+    "data",
     "attributes",
     "sites",
     "partitions",
@@ -404,6 +406,7 @@ fn terms(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Conditions {
         shapes: None,
         groups: None,
         licences: licences(fields, notes),
+        data: links::data_alone(fields, notes).map(|(data, ..)| data),
     };
     if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
         && start >= end

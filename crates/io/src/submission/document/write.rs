@@ -7,6 +7,7 @@ use super::super::{
     Append, Conditions, Counted, Gather, OnBreach, OnLost, PeerChoice, Submission, Surroundings,
     TIMES, TimeLimit, When, Work, lists,
 };
+use crate::links;
 use crate::{decimal, scenario};
 
 /// An object that leaves out what is not given.
@@ -160,6 +161,7 @@ fn terms(all: &mut Object, terms: &Conditions) {
         all.iter().map(one).collect::<Map<String, Value>>()
     });
     all.put("licences", licences);
+    all.put("data", terms.data.as_ref().map(links::data_json));
     let spread = Some(terms.spread).filter(|it| *it != Spread::default());
     all.put("spread", spread.map(Spread::name));
     all.put_list("sites", texts(&terms.sites));

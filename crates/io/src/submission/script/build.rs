@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::{
-    Attribute, Attributes, Criterion, JobShape, Money, Price, Request, Shapes, Span, Spread,
-    TaskGroup,
+    Attribute, Attributes, Criterion, JobData, JobShape, Money, Price, Request, Shapes, Span,
+    Spread, TaskGroup,
 };
 
 use super::super::options::{OPTIONS, Support};
@@ -248,6 +248,7 @@ impl OptionReader<'_> {
             shapes: None,
             groups: None,
             licences: self.value("licenses", lists::licences),
+            data: self.data(),
         };
         if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
             && start >= end
@@ -257,6 +258,27 @@ impl OptionReader<'_> {
             self.problems.extend(place.map(|place| place.error(it)));
         }
         terms
+    }
+
+    /// What it reads and leaves behind.
+    fn data(&mut self) -> Option<JobData> {
+        let input = self.value("data-in", lists::data_in);
+        let output = self.value("data-out", lists::data_out);
+        if let (None, Some((_, None))) = (&input, &output) {
+            let it = wrong("it is not said where the output is to be", "write `100G@SITE`");
+            let place = self.place("data-out");
+            self.problems.extend(place.map(|place| place.error(it)));
+        }
+        if input.is_none() && output.is_none() {
+            return None;
+        }
+        let (input, from) = input.unwrap_or_default();
+        let (output, to) = output.unwrap_or_default();
+        let to = match output {
+            0 => String::new(),
+            _ => to.unwrap_or_else(|| from.clone()),
+        };
+        Some(JobData { input, from, output, to })
     }
 
     /// To which other markets it may be passed on.

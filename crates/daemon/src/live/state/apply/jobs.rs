@@ -18,7 +18,7 @@ use crate::live::state::{
 /// A part that has its nodes, for so long at most.
 fn part_of(share: Share, limit: Span, price: Price) -> Part {
     let Share { pool, nodes } = share;
-    Part { pool, nodes, price, limit, names: Vec::new(), since: None, exit: None }
+    Part { pool, nodes, price, limit, staging: None, names: Vec::new(), since: None, exit: None }
 }
 
 fn booked_part(booking: &Booking, part: &BookedPart) -> Part {
@@ -275,8 +275,11 @@ impl State {
     ) -> Result<Vec<Part>, ApplyError> {
         let demand = self.market.demand(id).ok_or(ApplyError::Other("a job without a demand"))?;
         let shares = place.shares(demand.processors).zip(prices);
+        let data = demand.terms().data.as_ref();
         let part = |(share, price): (Share, &Price)| {
-            part_of(share, self.market.pools().pool(share.pool).length_of(demand), *price)
+            let pool = self.market.pools().pool(share.pool);
+            let staging = data.and_then(|data| data.at(pool.site));
+            Part { staging, ..part_of(share, pool.length_of(demand), *price) }
         };
         Ok(shares.map(part).collect())
     }

@@ -66,14 +66,24 @@ impl Job {
     /// Seconds that the part pays for: those that its work ran, and at least one once it has begun,
     /// so that many short tasks are not free. At most its limit, which is what was held for it.
     pub(in crate::live) fn charged(&self, part: &Part, now: Time, rules: Option<u32>) -> Span {
-        let worked = self.worked(part, now);
+        let worked = self.worked(part, now) + self.staged(part);
         if self.lost_all() {
             return Span(0);
         }
         match rules.is_some() && self.works_since(part).is_some() {
             true => Span(worked.0.max(1).min(part.limit.0)),
-            false => worked,
+            false => worked.min(part.limit),
         }
+    }
+
+    /// How long its nodes were kept for the part while its data was brought: at most as long as that was
+    /// expected to take.
+    fn staged(&self, part: &Part) -> Span {
+        let Some(times) = part.staging else { return Span(0) };
+        let since = self.works_since(part).zip(self.started());
+        since.map_or(Span(0), |(since, started)| {
+            Span((since - started).0.max(0)).min(times.stage_in)
+        })
     }
 
     /// The longest of these times of its parts: so long it pays for what it has taken along.

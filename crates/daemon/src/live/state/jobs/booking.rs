@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Money, Place, PoolId, Price, Share, Span, Time};
+use tradewind_model::{Demand, Money, Place, PoolId, Pools, Price, Share, Span, Time};
 
 /// Nodes that are set aside for a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +71,14 @@ impl Booking {
             price: *price,
         };
         shares.map(part).collect()
+    }
+
+    /// Whether its nodes are kept for as long as the job may need them.
+    pub(in crate::live) fn lasts(&self, demand: &Demand, pools: &Pools) -> bool {
+        let is_enough = |part: BookedPart| {
+            self.start + pools.pool(part.share.pool).length_of(demand) <= part.end
+        };
+        self.groups.is_some() || self.parts(demand.processors).into_iter().all(is_enough)
     }
 
     /// What it costs a job of so many tasks at most.

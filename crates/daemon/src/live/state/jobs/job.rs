@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
 use tradewind_model::{
-    Consumption, JobId, LicenceShare, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
+    Consumption, JobId, LicenceShare, Money, Place, PoolId, Price, Reason, SiteId, Span,
+    StageTimes, Time,
 };
 
 use super::choice::Choice;
@@ -468,8 +469,10 @@ pub struct Part {
     pub nodes: u32,
     /// What the job pays for each and second.
     pub price: Price,
-    /// How long it may run there.
+    /// How long it may have them: it runs there, and its data is brought there and away.
     pub limit: Span,
+    /// How long its data is expected to take, if it has any.
+    pub staging: Option<StageTimes>,
     /// Which ones, by the site's names, once it runs.
     pub names: Vec<String>,
     /// Since when it runs.

@@ -22,6 +22,14 @@ pub(in crate::live::state) fn mode_of(submission: &Submission) -> TimeMode {
     }
 }
 
+impl Part {
+    /// How long it may run, without the transfer of its data.
+    pub fn run_limit(&self) -> Span {
+        let staging = self.staging.unwrap_or_default().total();
+        Span((self.limit.0 - staging.0).max(1))
+    }
+}
+
 impl Job {
     /// The part that ran longest, how long that was as a part of its one time limit, and that limit.
     /// `None`: it did not run to an end of its own.
@@ -42,7 +50,7 @@ impl Job {
         let (asked, end) = (limit_of(&self.submission)?, self.ended()?);
         let used = |part: &&Part| {
             let worked = i128::from(self.worked(part, end).0) * i128::from(asked.0);
-            let limit = i128::from(part.limit.0.max(1));
+            let limit = i128::from(part.run_limit().0.max(1));
             i64::try_from((worked + limit - 1) / limit).unwrap_or(asked.0)
         };
         let most = self.parts().iter().max_by_key(used)?;

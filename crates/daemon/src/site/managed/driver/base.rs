@@ -1,11 +1,12 @@
 //! What the driver and its manager both use: how the cluster is configured and reached, and what
 //! is written down of its tasks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
+use tradewind_model::Span;
 
 use tradewind_io::settings::cluster::{Cluster, Members};
 
@@ -140,18 +141,20 @@ impl Base {
         Spool { tool: &self.tool, account: &ticket.account, path: &ticket.spool }
     }
 
-    /// Runs the commands that bring a task's files, or take them away.
-    pub(super) fn stage(&self, tag: &Tag, commands: &[Vec<String>]) -> Result<(), SiteError> {
-        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
-        let (account, directory) = (ticket.account.as_str(), ticket.directory.as_str());
-        StagedFiles { tool: &self.tool, account, tag, directory }.run(commands)
+    /// A task's files, with its account and directory and the words of its data.
+    pub(super) fn files(
+        &self,
+        tag: &Tag,
+        (account, directory): (String, String),
+        data: BTreeMap<String, String>,
+    ) -> StagedFiles {
+        StagedFiles { tool: self.tool.clone(), account, tag: tag.clone(), directory, data }
     }
 
-    /// Takes a task's files away. If that fails, the task has ended all the same.
-    pub(super) fn stage_out(&self, tag: &Tag) {
-        if let Err(wrong) = self.stage(tag, &self.cluster.stage_out) {
-            tracing::warn!(%tag, %wrong, "its files were not taken away");
-        }
+    /// The same with time enough for commands that are expected to take so long.
+    pub(super) fn patiently(&self, files: StagedFiles, expected: Span) -> StagedFiles {
+        let expected = Duration::from_secs(expected.0.unsigned_abs());
+        files.within(self.tool.timeout + expected.saturating_mul(2))
     }
 
     /// An answer that is none.

@@ -94,6 +94,8 @@ mod tests {
             output: String::new(),
             error: None,
             spool: String::new(),
+            data: std::collections::BTreeMap::new(),
+            staging: 0,
             is_held: false,
             is_taken: true,
             is_withdrawn: false,

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `manager` | what a manager provides |
 //! | `base` | what both use |
-//! | `submit`, `withdraw`, `reserve` | what is done for the market |
+//! | `submit`, `staging`, `withdraw`, `reserve` | what is done for the market |
 //! | `survey`, `turn`, `rhythm` | when the manager is asked, for what, and what follows |
 //! | `judge`, `heard` | what to say of a task |
 //! | `terms` | what is left of earlier terms of ownership |
@@ -28,6 +28,7 @@ mod minimal;
 pub(in crate::site) mod missing;
 mod reserve;
 mod rhythm;
+mod staging;
 mod submit;
 mod survey;
 mod terms;
@@ -70,6 +71,7 @@ pub(in crate::site) struct Driver<M: Manager> {
     listeners: Listeners,
     terms: terms::SpoolTerms,
     caps: limits::MetLimits,
+    staging: staging::Stager,
     /// Of tasks that were forgotten, the latest last.
     written: VecDeque<PastOutput>,
 }
@@ -97,6 +99,7 @@ impl<M: Manager> Driver<M> {
             listeners: Listeners::default(),
             terms: terms::SpoolTerms::default(),
             caps: limits::MetLimits::default(),
+            staging: staging::Stager::default(),
             written: VecDeque::new(),
         })
     }

@@ -1,8 +1,10 @@
 //! How tasks are submitted.
 
+use std::borrow::Cow;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Instant;
 
 use tradewind_io::settings::cluster::Mode;
 
@@ -14,7 +16,7 @@ use crate::site::limits::Holds;
 use crate::site::local::sheet::refusal;
 use crate::site::managed::bundle::{Paths, TaskScript, ahead, near};
 use crate::site::managed::news::bells;
-use crate::site::managed::stage::StagedFiles;
+use crate::site::managed::stage::data_words;
 use crate::site::managed::tickets::{Ticket, stamp};
 use crate::site::{Order, SiteError};
 
@@ -25,6 +27,8 @@ impl<M: Manager> Driver<M> {
     /// Submits tasks, several at once, unless they were submitted before; the answers in their
     /// order.
     pub(super) fn take_in(&mut self, orders: &[&Order]) -> Vec<Result<(), SiteError>> {
+        let own: Vec<Cow<'_, Order>> = orders.iter().map(|it| self.without_staging(it)).collect();
+        let until = self.bring_files(orders);
         let mut answers: Vec<Result<(), SiteError>> = vec![Ok(()); orders.len()];
         let mut answer = |place: usize, with: Result<(), SiteError>| {
             if let Some(answer) = answers.get_mut(place) {
@@ -32,8 +36,8 @@ impl<M: Manager> Driver<M> {
             }
         };
         let (mut ready, mut jobs) = (Vec::new(), None);
-        for (place, order) in orders.iter().enumerate() {
-            match self.prepare(place, order, &mut jobs) {
+        for (place, order) in own.iter().enumerate() {
+            match self.prepare((place, until), order, &mut jobs) {
                 Ok(one) => ready.extend(one),
                 Err(wrong) => answer(place, Err(wrong)),
             }
@@ -74,7 +78,7 @@ impl<M: Manager> Driver<M> {
     /// once they were asked for.
     fn prepare<'o>(
         &mut self,
-        place: usize,
+        (place, until): (usize, Instant),
         order: &'o Order,
         jobs: &mut Option<Vec<M::Job>>,
     ) -> Result<Option<TaskSubmission<'o>>, SiteError> {
@@ -89,6 +93,7 @@ impl<M: Manager> Driver<M> {
             }
             checked => checked?,
         }
+        self.has_files(&order.tag, until)?;
         let home = self.base.cluster.directory.replace(USER, &account);
         let paths = Paths::of(order, &home);
         let ticket = self.ticket(order, account, &paths);
@@ -144,10 +149,11 @@ impl<M: Manager> Driver<M> {
     /// Some at a time; the answers in their order.
     fn submit_each(&self, ready: &[TaskSubmission<'_>]) -> Vec<SubmitAnswer> {
         let next = AtomicUsize::new(0);
+        let (base, manager) = (&self.base, &self.manager);
         let hand = || {
             let mut answers = Vec::new();
             while let Some(one) = ready.get(next.fetch_add(1, Ordering::Relaxed)) {
-                answers.push((one.place, self.submit_one(one)));
+                answers.push((one.place, manager.submit(base, one)));
             }
             answers
         };
@@ -162,20 +168,6 @@ impl<M: Manager> Driver<M> {
         });
         answers.sort_by_key(|(place, _)| *place);
         answers.into_iter().map(|(_, answer)| answer).collect()
-    }
-
-    /// Brings a task's files, then submits it. Its ticket is written.
-    fn submit_one(&self, one: &TaskSubmission<'_>) -> SubmitAnswer {
-        let stage = StagedFiles {
-            tool: &self.base.tool,
-            account: &one.ticket.account,
-            tag: &one.order.tag,
-            directory: &one.ticket.directory,
-        };
-        match stage.run(&self.base.cluster.stage_in) {
-            Ok(()) => self.manager.submit(&self.base, one),
-            Err(wrong) => (Err(wrong), None),
-        }
     }
 
     /// What can be said against an order at any manager; the place of its pool.
@@ -199,6 +191,7 @@ impl<M: Manager> Driver<M> {
         // Before the manager hears of it: when the job is found, it is known that it must be
         // released.
         let is_held = self.base.cluster.mode == Mode::HoldRelease && is_ahead;
+        let data = order.data.as_deref();
         Ticket {
             tag: order.tag.to_string(),
             pool: order.pool.clone(),
@@ -212,6 +205,8 @@ impl<M: Manager> Driver<M> {
             error: Some(paths.error.clone()).filter(|error| *error != paths.output),
             spool: self.base.cluster.spool.replace(USER, &account),
             account,
+            data: data.map(|it| data_words(&it.data, &self.base.name)).unwrap_or_default(),
+            staging: data.map_or(0, |it| it.times.stage_out.0),
             is_held,
             is_preemptible: order.is_preemptible,
             was_held: is_held,

@@ -181,6 +181,8 @@ impl<M: Manager> Driver<M> {
             survey.tasks.insert(tag.clone(), seen);
         }
         self.write_ends(&ends)?;
+        let ran = ends.iter().filter(|(_, end)| end.since.is_some());
+        ran.for_each(|(tag, _)| self.take_files_away(tag));
         self.tell_ends(survey);
         Ok(())
     }
@@ -242,9 +244,6 @@ impl<M: Manager> Driver<M> {
                 }
             }
         };
-        if let Seen::Ended { since: Some(_), .. } = &seen {
-            self.base.stage_out(task.tag);
-        }
         Some(seen)
     }
 

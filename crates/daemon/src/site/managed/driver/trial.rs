@@ -208,6 +208,7 @@ fn trial(tag: &Tag, pool: &str, user: &str) -> Order {
         aside: false,
         gather: None,
         limit: Span(60),
+        data: None,
         work: Work::Command(["/bin/sh", "-c", &script].map(str::to_owned).to_vec()),
         surroundings: Surroundings { output: Some(output), ..Surroundings::default() },
         variables: BTreeMap::new(),

@@ -247,7 +247,7 @@ impl<M: Manager> Driver<M> {
         }
         self.known.early.extend(early);
         self.write_ends(&ends)?;
-        ends.keys().for_each(|tag| self.base.stage_out(tag));
+        ends.keys().for_each(|tag| self.take_files_away(tag));
         let is_new = !(ends.is_empty() && seen.is_empty() && began.is_empty());
         if let Some(survey) = &mut self.known.survey {
             survey.tasks.extend(seen);

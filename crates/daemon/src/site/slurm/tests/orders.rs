@@ -13,6 +13,7 @@ fn order() -> Order {
         aside: false,
         gather: Some(Span(30)),
         limit: Span(91),
+        data: None,
         work: Work::Command(vec!["true".to_owned()]),
         surroundings: Surroundings::default(),
         variables: std::collections::BTreeMap::new(),
