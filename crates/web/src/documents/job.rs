@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tradewind_io::links::size_text;
 use utoipa::ToSchema;
 
 use super::amount::Credits;
@@ -72,6 +73,9 @@ pub struct Job {
     /// Licences that it takes along wherever it runs: names and numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub licences: BTreeMap<String, u32>,
+    /// What it reads and leaves behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<JobData>,
     /// What it has paid, and what its nodes have cost since it started.
     #[serde(default)]
     pub cost_so_far: Credits,
@@ -303,6 +307,50 @@ pub struct Together {
     pub apart: bool,
 }
 
+/// What a job reads before its work and leaves behind after it. Amounts are texts such as `2 TB`, in
+/// binary units.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"input": "2 TB", "from": "alpha", "output": "100 GB", "to": "alpha"}))]
+pub struct JobData {
+    /// How much it reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// Where that is: a site, or another end of a link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// How much it leaves behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Where that is to be; as submitted: where the input is, if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+}
+
+impl JobData {
+    /// As documents have it.
+    pub fn of(data: &tradewind_model::JobData) -> JobData {
+        let amount = |bytes: u64| (bytes > 0).then(|| size_text(bytes));
+        let place = |bytes: u64, name: &str| (bytes > 0).then(|| name.to_owned());
+        JobData {
+            input: amount(data.input),
+            from: place(data.input, &data.from),
+            output: amount(data.output),
+            to: place(data.output, &data.to),
+        }
+    }
+
+    /// As in `input 2 TB from alpha, output 100 GB to alpha`.
+    pub fn words(&self) -> String {
+        let part = |what: &str, way: &str, amount: &Option<String>, place: &Option<String>| {
+            let (amount, place) = amount.as_deref().zip(place.as_deref())?;
+            Some(format!("{what} {amount} {way} {place}"))
+        };
+        let input = part("input", "from", &self.input, &self.from);
+        let output = part("output", "to", &self.output, &self.to);
+        input.into_iter().chain(output).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// A job's nodes in one pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
@@ -323,6 +371,13 @@ pub struct Part {
     pub price: Credits,
     /// How long it may run there: seconds of wall-clock time.
     pub limit: i64,
+    /// How long its data is expected to take before its work: seconds for which it has its nodes beside
+    /// the limit. Left out of jobs without data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage_in: Option<i64>,
+    /// The same after its work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage_out: Option<i64>,
     /// Which ones, by the site's names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node_names: Vec<String>,

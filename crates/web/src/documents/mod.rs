@@ -44,7 +44,7 @@ pub use import::{
 };
 pub(crate) use job::array_title;
 pub use job::{
-    ArrayPlace, Booking, ExitStatus, HistoryEntry, Home, Job, JobList, JobUpdate, Part,
+    ArrayPlace, Booking, ExitStatus, HistoryEntry, Home, Job, JobData, JobList, JobUpdate, Part,
     PeerReceipt, Promise, Submitted, Together,
 };
 pub use limit::{Limit, Times, TimesBy};
@@ -67,7 +67,7 @@ pub use shadow::{
 };
 pub use sign_in::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 pub use site::{
-    Delay, Licence, OwnersQueue, Pool, PriceChange, Site, SiteFailure, SiteList, SiteState,
+    Delay, Licence, Link, OwnersQueue, Pool, PriceChange, Site, SiteFailure, SiteList, SiteState,
 };
 pub use start::{Expectation, RangeScore, StartRange, StartRanges, StartsWithin};
 pub use submission::{

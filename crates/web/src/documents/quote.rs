@@ -124,6 +124,14 @@ pub struct Offer {
     pub reason: Option<String>,
 }
 
+impl OfferedNodes {
+    /// For how long the job's data is brought, and what that costs, if it is not there.
+    pub fn transfer(&self) -> Option<(i64, Credits)> {
+        let seconds = self.stage_in.unwrap_or(0) + self.stage_out.unwrap_or(0);
+        self.staging_cost.filter(|_| seconds > 0).map(|cost| (seconds, cost))
+    }
+}
+
 impl Offer {
     /// Whether it cannot be booked since licences cannot be set aside.
     pub fn is_with_licences(&self) -> bool {
@@ -167,6 +175,16 @@ pub struct OfferedNodes {
     /// The time limit on these nodes: seconds of wall-clock time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<i64>,
+    /// How long the job's data is expected to take to these nodes, seconds before its work; left out of
+    /// jobs without data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage_in: Option<i64>,
+    /// The same after its work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage_out: Option<i64>,
+    /// What these nodes cost during both: a part of the offer's cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staging_cost: Option<Credits>,
     /// What the job's limit counts on these nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<Times>,

@@ -228,6 +228,19 @@ pub struct SiteList {
     /// What jobs may take along wherever they run; most markets have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub licences: Vec<Licence>,
+    /// Networks over which data of jobs is brought; most markets know of none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+}
+
+/// A network between two places.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"between": ["alpha", "beta"], "bandwidth": "10 Gbit/s"}))]
+pub struct Link {
+    /// Sites, or other places where data lies.
+    pub between: [String; 2],
+    /// What one job gets of it, in decimal units.
+    pub bandwidth: String,
 }
 
 /// Licences that the market counts.

@@ -98,6 +98,9 @@ pub struct Submission {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(nullable)]
     pub licences: BTreeMap<String, u32>,
+    /// What it reads before its work and leaves behind after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<super::JobData>,
     /// At one of these; empty: anywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]

@@ -34,14 +34,14 @@ pub(crate) fn limits(state: &State, job: &Job) -> Vec<Limit> {
     let mut all = Vec::new();
     for part in job.parts() {
         let pool = pools.pool(part.pool);
-        put(&mut all, limit(&job.submission.time, pool, part.limit));
+        put(&mut all, limit(&job.submission.time, pool, part.run_limit()));
     }
     if !all.is_empty() || matches!(job.phase(), Phase::Over(_)) {
         return all;
     }
     let Some(demand) = job.id().and_then(|id| state.market.demand(id)) else { return all };
     for pool in pools.as_slice().iter().filter(|pool| pool.suits(demand)) {
-        put(&mut all, limit(&job.submission.time, pool, pool.length_of(demand)));
+        put(&mut all, limit(&job.submission.time, pool, pool.run_length_of(demand)));
     }
     all
 }

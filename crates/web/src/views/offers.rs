@@ -1,7 +1,7 @@
 //! Windows as offers.
 
 use tradewind_daemon::live::state::{BookedPart, Booking};
-use tradewind_model::{Demand, Money, Pools};
+use tradewind_model::{Demand, Money, Pools, Span};
 
 use super::limits;
 use crate::documents::{Consumed, Offer, OfferedNodes, Times};
@@ -46,7 +46,9 @@ pub fn offer(
     let groups = demand.terms().groups.as_deref();
     let nodes = parts.iter().map(|BookedPart { group, share, end, price }| {
         let pool = pools.pool(share.pool);
-        let limit = *end - booking.start;
+        let staging = demand.terms().data.as_ref().and_then(|data| data.at(pool.site));
+        let transfer = staging.unwrap_or_default().total();
+        let limit = Span(((*end - booking.start).0 - transfer.0).max(0));
         let times = limits::times(demand, pool);
         let of_group = groups.and_then(|groups| groups.get(*group as usize));
         let asked = of_group.map_or(demand.estimate, |group| group.work);
@@ -61,6 +63,9 @@ pub fn offer(
             nodes: share.nodes,
             end: end.0,
             limit: Some(limit.0),
+            stage_in: staging.map(|times| times.stage_in.0),
+            stage_out: staging.map(|times| times.stage_out.0),
+            staging_cost: staging.map(|_| price.of(share.nodes, transfer).into()),
             times: Some(times),
             work,
             price: (*price).into(),

@@ -2,6 +2,7 @@
 //! to start, and what would help; what happened, and what it cost. All of it comes from the job's
 //! document, so that nothing can differ from the rest of the page.
 
+use tradewind_io::present::whole_span;
 use tradewind_model::Time;
 
 use super::words::moment;
@@ -249,6 +250,13 @@ fn starting(said: &mut StatusSentence, job: &Job) {
     said.say("Is being started since ");
     said.at(since(job, &["planned"]));
     said.say(&format!(" on {}: its work has not begun.", place(job)));
+    let coming = job.parts.iter().filter(|part| part.since.is_none());
+    if let Some(seconds) = coming.filter_map(|part| part.stage_in).max().filter(|it| *it > 0) {
+        said.say(&format!(
+            " Its data is brought first, which should take {}.",
+            whole_span(seconds)
+        ));
+    }
     if let Some(message) = job.message.as_deref().filter(|_| job.failing_sites.is_empty()) {
         said.then(message);
     }

@@ -11,7 +11,9 @@ use tradewind_model::{LicenceId, OwnersFirst, PoolId, SiteId};
 
 use super::jobs::quantile;
 use super::{failures, starts};
-use crate::documents::{Credits, Delay, Licence, OwnersQueue, Pool, Site, SiteList};
+use tradewind_io::links::bandwidth_text;
+
+use crate::documents::{Credits, Delay, Licence, Link, OwnersQueue, Pool, Site, SiteList};
 
 /// All sites, with what is wrong with their pools: they are public.
 pub(crate) fn list_now(live: &Live) -> SiteList {
@@ -55,7 +57,16 @@ pub(crate) fn list(state: &State) -> SiteList {
             start_ranges: starts::score(&state.range_score_at(id)),
         }
     });
-    SiteList { sites: sites.collect(), licences: licences(state) }
+    SiteList { sites: sites.collect(), licences: licences(state), links: links(state) }
+}
+
+fn links(state: &State) -> Vec<Link> {
+    let links = state.market.pools().links().map_or(&[][..], |links| links.as_slice());
+    let one = |link: &tradewind_model::Link| Link {
+        between: link.between.clone(),
+        bandwidth: bandwidth_text(link.bandwidth),
+    };
+    links.iter().map(one).collect()
 }
 
 fn licences(state: &State) -> Vec<Licence> {

@@ -107,6 +107,8 @@ fn page(job: &Job) -> String {
     }
     line("layout", job.layout.clone());
     line("licences", job.takes_along());
+    line("data", job.data.as_ref().map(|data| data.words()));
+    line("transfer", transfer(&job.parts));
     let array = job.array.map(|it| format!("index {} of the array of job {}", it.index, it.first));
     line("array", array);
     line("submitted", Some(moment(job.submitted)));
@@ -222,6 +224,14 @@ fn names(part: &Part) -> String {
         true => format!("{} of {}", part.nodes, part.pool),
         false => part.node_names.join(","),
     }
+}
+
+/// How long the job's data is expected to take: "10min before its work, 2min after it".
+fn transfer(parts: &[Part]) -> Option<String> {
+    let longest = |of: fn(&Part) -> Option<i64>| parts.iter().filter_map(of).max();
+    let (before, after) = longest(|part| part.stage_in).zip(longest(|part| part.stage_out))?;
+    let (before, after) = (length(before), length(after));
+    Some(format!("{before} before its work, {after} after it, beside its limit"))
 }
 
 fn parts(parts: &[Part]) -> Sheet {

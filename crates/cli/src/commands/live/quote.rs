@@ -172,17 +172,19 @@ fn purse(all: &Quotes, lines: &[OfferRow<'_>]) -> String {
 /// The limit and the price on the nodes of each quote; with what the limit is in work, if it is
 /// another number of seconds anywhere.
 fn limits(lines: &[OfferRow<'_>]) -> String {
-    const COLUMNS: [Column; 7] = [
+    const COLUMNS: [Column; 8] = [
         ("QUOTE", Side::Right),
         ("GROUP", Side::Right),
         ("POOL", Side::Left),
         ("NODES", Side::Right),
         ("LIMIT", Side::Right),
         ("WORK", Side::Right),
+        ("TRANSFER", Side::Right),
         ("PRICE", Side::Right),
     ];
     const GROUP: usize = 1;
     const WORK: usize = 5;
+    const TRANSFER: usize = 6;
     let mut rows = Vec::new();
     for OfferRow { offer, .. } in lines {
         for part in &offer.nodes {
@@ -194,6 +196,9 @@ fn limits(lines: &[OfferRow<'_>]) -> String {
                 part.nodes.to_string(),
                 length(limit),
                 length(part.work.unwrap_or(limit)),
+                part.transfer().map_or(String::new(), |(seconds, cost)| {
+                    format!("{} for {cost}", length(seconds))
+                }),
                 part.price.to_string(),
             ]);
         }
@@ -202,9 +207,9 @@ fn limits(lines: &[OfferRow<'_>]) -> String {
     let parts = || lines.iter().flat_map(|line| &line.offer.nodes);
     let differs = parts().any(|it| it.work.is_some());
     let is_grouped = parts().any(|it| it.group.is_some());
-    for (at, _) in
-        [(WORK, differs), (GROUP, is_grouped)].into_iter().filter(|(_, is_told)| !is_told)
-    {
+    let moves = parts().any(|it| it.transfer().is_some());
+    let columns_told = [(TRANSFER, moves), (WORK, differs), (GROUP, is_grouped)];
+    for (at, _) in columns_told.into_iter().filter(|(_, is_told)| !is_told) {
         columns.remove(at);
         rows.iter_mut().for_each(|row| drop(row.remove(at)));
     }
@@ -212,9 +217,13 @@ fn limits(lines: &[OfferRow<'_>]) -> String {
         true => "; WORK is the same as work on a node of performance 1",
         false => "",
     };
+    let transfer = match moves {
+        true => "; TRANSFER is how long the job's data takes, and the credits of the cost for that",
+        false => "",
+    };
     let table = Sheet { columns, rows }.table();
     let head = "the limit of wall-clock time on each node, and its price per second";
-    format!("\n{head}{work}\n\n{table}")
+    format!("\n{head}{work}{transfer}\n\n{table}")
 }
 
 fn limit(offer: &Offer, part: &OfferedNodes) -> i64 {

@@ -1,6 +1,6 @@
 //! `tradewind sites`: nodes and prices, as `sinfo` shows them.
 
-use tradewind_web::documents::{Licence, Pool, Site, SiteList, SiteState};
+use tradewind_web::documents::{Licence, Link, Pool, Site, SiteList, SiteState};
 
 use super::{Sheet, starts};
 use crate::client::words::moment;
@@ -33,10 +33,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let sent = Market::open(&args.place)?.get("/v1/sites")?;
-    let SiteList { sites, licences } = sent.read()?;
+    let SiteList { sites, licences, links } = sent.read()?;
     sheet(&sites).print(&sent, format)?;
     if format == Format::Table && !licences.is_empty() {
         print_styled(&format!("\n{}", licence_sheet(&licences).table()))?;
+    }
+    if format == Format::Table && !links.is_empty() {
+        print_styled(&format!("\n{}", link_sheet(&links).table()))?;
     }
     let pools = sites.iter().flat_map(|site| &site.pools);
     for (pool, problem) in pools.filter_map(|pool| Some((pool, pool.problem.as_ref()?))) {
@@ -53,6 +56,13 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         }
     }
     Ok(Exit::Ok)
+}
+
+/// A row for each link.
+fn link_sheet(links: &[Link]) -> Sheet {
+    let columns = vec![("LINK", Side::Left), ("TO", Side::Left), ("BANDWIDTH", Side::Right)];
+    let row = |it: &Link| vec![it.between[0].clone(), it.between[1].clone(), it.bandwidth.clone()];
+    Sheet { columns, rows: links.iter().map(row).collect() }
 }
 
 /// A row for each licence.
