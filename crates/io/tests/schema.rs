@@ -27,11 +27,13 @@ fn good() -> Value {
                    "attributes": {"gpu": true, "gb": 4.5, "os": "x"}}, {"name": "b", "watts": 300}],
         "licences": [{"name": "l", "count": 9, "price": 0.001,
                       "busy": [{"start": 0, "end": "5m", "count": 8}]}, {"name": "m", "count": 1}],
+        "links": [{"between": ["s", "store"], "bandwidth": "2.5 Gbit/s"}],
         "slots": [{"node": "a", "start": 0, "end": 150}],
         "jobs": [{"name": "j", "nodes": 2, "work": "1-00:00:00", "min_performance": 1,
                   "max_price": 10, "budget": 800, "deadline": "24h", "earliest_start": 0,
                   "minimize": "sum:gb", "priority": -3, "attributes": {"gpu": true},
-                  "licences": {"l": 4, "m": 1}},
+                  "licences": {"l": 4, "m": 1},
+                  "data": {"input": "1.5 TB", "from": "store", "output": "20M", "to": "s"}},
                  {"name": "k", "nodes": 1, "work": 80, "budget": null}],
         "policy": {"objective": "min-time", "measure": "runtime", "time_limit": "auto",
                    "budget_limit": 7.25, "rho": 0.8,
@@ -104,6 +106,13 @@ fn bad_documents_fail_both() {
         ("/jobs/0/licences/l", json!(0)),
         ("/jobs/0/licences/l", json!(1.5)),
         ("/jobs/0/licences", json!(["l"])),
+        ("/links/0/bandwidth", json!("2 GB/s")),
+        ("/links/0/bandwidth", json!(2)),
+        ("/links/0/between", json!(["s"])),
+        ("/links/0/between", json!(["s", ""])),
+        ("/jobs/0/data/input", json!("1.5")),
+        ("/jobs/0/data/output", json!(7)),
+        ("/jobs/0/data", json!("1 TB")),
     ] {
         let mut document = good();
         *document.pointer_mut(pointer).unwrap() = value.clone();
@@ -115,6 +124,8 @@ fn bad_documents_fail_both() {
         ("/nodes/0", "cost"),
         ("/policy", "x"),
         ("/licences/1", "node"),
+        ("/links/0", "latency"),
+        ("/jobs/0/data", "at"),
     ] {
         let mut document = good();
         document.pointer_mut(pointer).unwrap()[key] = json!(1);

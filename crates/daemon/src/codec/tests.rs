@@ -96,6 +96,8 @@ any! {
         pools[1].name = "two".to_owned();
         let pools = Pools::new(Pools::cluster(4).sites().to_vec(), pools).unwrap();
         let pools = pools.with_preemption(vec![Any::any(dice)]);
+        let links = tradewind_model::Links::new(dice.few().into_iter().take(1).collect());
+        let pools = links.map_or(pools.clone(), |links| pools.with_links(links));
         let rates = vec![None, Option::<Series>::any(dice).map(Arc::new)];
         let pools = pools.with_rates(Rates::new(rates).agreed_at_start());
         match Option::any(dice) {
@@ -188,6 +190,12 @@ any! {
 fn simple() -> Submission {
     let body = br#"{"name": "a", "command": ["true"], "nodes": 2, "time": 60, "budget": 3.5}"#;
     document::parse(&Input::new("test", body.to_vec())).unwrap()
+}
+
+impl<T: Any> Any for [T; 2] {
+    fn any(dice: &mut Dice) -> Self {
+        [T::any(dice), T::any(dice)]
+    }
 }
 
 impl<T: Any> Any for Option<T> {

@@ -20,6 +20,7 @@ mod advice;
 mod bodies;
 mod caps;
 mod choice;
+mod data;
 mod dependencies;
 mod energy;
 mod funds;

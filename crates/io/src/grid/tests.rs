@@ -549,3 +549,46 @@ fn licences_are_drawn_for_as_many_jobs_as_the_grid_says() {
     let wrong = toml(&licence("jobs = { share = 2, each = [1, 5] }")).unwrap_err();
     assert!(wrong.contains("licence[0].jobs.share") && wrong.contains("there are 4"), "{wrong}");
 }
+
+#[test]
+fn data_is_drawn_for_as_many_jobs_as_the_grid_says() {
+    let grid = |data: &str| {
+        format!(
+            "{}[[link]]\nbetween = [\"a\", \"store\"]\nbandwidth = \"8 Mbit/s\"\n[data]\n{data}",
+            site("[[site.pool]]\nname = \"p\"\nnodes = 4\n")
+        )
+    };
+    let read = |data: &str| toml(&grid(data));
+    let some = "jobs = 0.25\ninput = [\"1 MB\", \"1 GB\"]\noutput = \"2 MB\"\n";
+    let all = read(some).unwrap();
+    assert!(all.uses_data());
+    assert_eq!(all.pools(7).links().unwrap().as_slice().len(), 1);
+    let drawn: Vec<_> = (0..4_000).filter_map(|job| all.data_of(7, job)).collect();
+    assert!((900..1_100).contains(&drawn.len()), "{} of 4000 jobs", drawn.len());
+    let input = |power: u32| drawn.iter().filter(|it| it.data().input >> 20 >= 1 << power).count();
+    // As many from 1 to 32 MB as from 32 MB to 1 GB, but for chance; the end alone is a power of two.
+    assert!((400..600).contains(&input(5)), "{} of {}", input(5), drawn.len());
+    for staging in &drawn {
+        let data = staging.data();
+        assert!((1 << 20..=1 << 30).contains(&data.input) && data.output == 2 << 20);
+        assert_eq!((data.from.as_str(), data.to.as_str()), ("a", "a"), "the only site");
+    }
+    let far = read(&format!("{some}at = [\"store\"]")).unwrap();
+    let staging = (0..50).find_map(|job| far.data_of(7, job)).unwrap();
+    let bytes = i64::try_from(staging.data().input).unwrap();
+    let times = staging.at(SiteId(0)).unwrap();
+    assert_eq!(times.stage_in.0, (bytes * 8 + 7_999_999) / 8_000_000);
+    assert_eq!(times.stage_out.0, 3, "2 MB are 16.8 Mbit");
+    for (data, expected) in [
+        ("input = \"1 MB\"", "data: `jobs` is missing"),
+        ("jobs = 0.5", "data: neither `input` nor `output`"),
+        ("jobs = 1.5\ninput = \"1 MB\"", "data.jobs"),
+        ("jobs = 0.5\ninput = \"1\"", "data.input: expected a size or two"),
+        ("jobs = 0.5\ninput = [\"2 MB\", \"1 MB\"]", "data.input: expected a size or two"),
+        ("jobs = 0.5\ninput = \"1 MB\"\nat = []", "data.at: an empty list"),
+        ("jobs = 0.5\ninput = \"1 MB\"\nat = [\"stroe\"]", "did you mean `store`?"),
+    ] {
+        let wrong = read(data).unwrap_err();
+        assert!(wrong.contains(expected), "{data}: {wrong}");
+    }
+}

@@ -373,6 +373,38 @@ fn the_store_is_a_file_or_a_database_and_its_url_is_never_shown() {
 }
 
 #[test]
+fn links_have_a_site_at_one_end() {
+    const SITES: &str = "[[site]]\nname = 'a'\nkind = 'local'\n[[site.pool]]\nname = 'p'\n\
+        nodes = 2\n[[site]]\nname = 'b'\nkind = 'local'\n[[site.pool]]\nname = 'q'\nnodes = 2\n";
+    let links = |entries: &str| read(&format!("{SITES}{entries}"));
+    let two = "[[link]]\nbetween = ['b', 'a']\nbandwidth = '10 Gbit/s'\n\
+               [[link]]\nbetween = ['store', 'b']\nbandwidth = '800Mbit/s'\n";
+    let found = links(two).unwrap().0.links;
+    let seen: Vec<_> =
+        found.as_slice().iter().map(|it| (it.between.join("-"), it.bandwidth)).collect();
+    let expected = [("b-a", 10_000_000_000_u64), ("store-b", 800_000_000)];
+    assert_eq!(seen, expected.map(|(name, bits)| (name.to_owned(), bits)));
+    for (entry, expected) in [
+        ("between = ['a', 'b']", "link[0]: `bandwidth` is missing"),
+        ("between = ['a']\nbandwidth = '1 Gbit/s'", "link[0].between: a link has two ends"),
+        ("between = ['x', 'y']\nbandwidth = '1 Gbit/s'", "neither `x` nor `y` is a site"),
+        ("between = ['a', 'a']\nbandwidth = '1 Gbit/s'", "link[0]: a link from `a` to itself"),
+        (
+            "between = ['a', 'b']\nbandwidth = '1 GB/s'",
+            "link[0].bandwidth: `1 GB/s` is no bandwidth",
+        ),
+        (
+            "between = ['a', 'b']\nbandwidth = '1 Gbit/s'\n[[link]]\nbetween = ['b', 'a']\n\
+             bandwidth = '2 Gbit/s'",
+            "link[1]: there are two links between `b` and `a`",
+        ),
+    ] {
+        let wrong = links(&format!("[[link]]\n{entry}")).unwrap_err().to_string();
+        assert!(wrong.contains(expected), "{entry}: {wrong}");
+    }
+}
+
+#[test]
 fn licences_have_numbers_and_owners() {
     const SITES: &str = "[[site]]\nname = 'a'\nkind = 'local'\n[[site.pool]]\nname = 'p'\n\
         nodes = 2\n[[site]]\nname = 'b'\nkind = 'local'\n[[site.pool]]\nname = 'q'\nnodes = 2\n";

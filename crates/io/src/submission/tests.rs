@@ -81,7 +81,9 @@ fn conditions() -> impl Strategy<Value = Conditions> {
     ]);
     let licences = proptest::collection::btree_map("[a-z]{1,4}(@[a-z]{1,3})?", 1u32..9, 1..3);
     let licences = proptest::option::of(licences);
-    (numbers, times, criterion, attributes, names(), names(), (spread, peers, licences)).prop_map(
+    let data = proptest::option::of(data());
+    let more = (spread, peers, licences, data);
+    (numbers, times, criterion, attributes, names(), names(), more).prop_map(
         |(
             numbers,
             (start, end),
@@ -89,7 +91,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
             attributes,
             sites,
             pools,
-            (spread, peers, licences),
+            (spread, peers, licences, data),
         )| {
             Conditions {
                 min_performance: numbers.0.and_then(Performance::from_thousandths),
@@ -108,9 +110,21 @@ fn conditions() -> impl Strategy<Value = Conditions> {
                 shapes: None,
                 groups: None,
                 licences,
+                data,
             }
         },
     )
+}
+
+/// Data of a job, not of nothing.
+fn data() -> impl Strategy<Value = JobData> {
+    let part = || (0u64..5_000_000, "[a-z]{1,4}");
+    let data = (part(), part()).prop_map(|((input, from), (output, to))| {
+        let named = |kib: u64, name: String| if kib > 0 { name } else { String::new() };
+        let (from, to) = (named(input, from), named(output, to));
+        JobData { input: input << 10, from, output: output << 10, to }
+    });
+    data.prop_filter("it is of nothing", |data| data.input > 0 || data.output > 0)
 }
 
 fn surroundings() -> impl Strategy<Value = Surroundings> {

@@ -151,6 +151,9 @@ mod tests {
             limit: None,
             times: None,
             work: None,
+            stage_in: None,
+            stage_out: None,
+            staging_cost: None,
             price: Credits(1),
         };
         Offer {

@@ -7,7 +7,7 @@ use tradewind_model::Time;
 
 use super::words::moment;
 use super::{amounts, at_peer, price_limit, words};
-use crate::documents::{Credits, Expectation, Explanation, Job};
+use crate::documents::{Credits, Expectation, Explanation, Job, Part};
 
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -268,7 +268,9 @@ fn running(said: &mut StatusSentence, job: &Job) {
     said.at(job.started.unwrap_or(job.submitted));
     said.say(&format!(" on {}", place(job)));
     let open = job.parts.iter().filter(|part| part.ended.is_none());
-    let end = open.filter_map(|part| Some(part.since? + part.limit)).max();
+    // A site without commands for data leaves that time to the task.
+    let staging = |part: &Part| part.stage_in.unwrap_or(0) + part.stage_out.unwrap_or(0);
+    let end = open.filter_map(|part| Some(part.since? + part.limit + staging(part))).max();
     if let Some(end) = end {
         said.say(", until ");
         said.at(end);

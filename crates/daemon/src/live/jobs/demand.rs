@@ -488,6 +488,13 @@ fn short_group(demand: &Demand, pools: &Pools) -> Option<Refusal> {
 /// All nodes together could not run the job, if nothing else did.
 fn few(demand: &Demand, nodes: u64) -> Refusal {
     let tasks = demand.processors;
+    if demand.terms().data.is_some() {
+        let message = format!(
+            "needs {tasks} nodes, and {nodes} suit to which its data can be brought and back"
+        );
+        let hint = "`tradewind sites` lists the links: ask for nodes elsewhere, or leave out `--data-in` and `--data-out`";
+        return Refusal::new(RefusalKind::Invalid, message, hint);
+    }
     let (at_one, hint) = match demand.terms().spread {
         Spread::Site => {
             (" at one site", "ask for fewer nodes, or for nodes at several sites: `spread`")

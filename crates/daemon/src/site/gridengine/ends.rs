@@ -78,6 +78,8 @@ mod tests {
             output: String::new(),
             error: None,
             spool: String::new(),
+            data: std::collections::BTreeMap::new(),
+            staging: 0,
             is_held: false,
             is_preemptible: false,
             was_held: false,

@@ -481,6 +481,8 @@ mod tests {
             output: "/o".to_owned(),
             error: None,
             spool: "/s".to_owned(),
+            data: std::collections::BTreeMap::new(),
+            staging: 0,
             is_held: false,
             is_preemptible: false,
             was_held: false,

@@ -160,3 +160,17 @@ fn licences_are_named_once_with_numbers() {
         assert!(licences(text).unwrap_err().hint.contains(hint), "{text}");
     }
 }
+
+#[test]
+fn data_has_an_amount_and_a_place() {
+    assert_eq!(data_in("2T@alpha"), Ok((2 << 40, "alpha".to_owned())));
+    assert_eq!(data_in("1.5 GB@store"), Ok((3 << 29, "store".to_owned())));
+    assert_eq!(data_out("100G@beta"), Ok((100 << 30, Some("beta".to_owned()))));
+    assert_eq!(data_out("100G"), Ok((100 << 30, None)));
+    for text in ["2T", "2T@", "@alpha", "0G@alpha", "2@alpha", "-1G@alpha", "", "99999999T@a"] {
+        assert!(data_in(text).unwrap_err().hint.contains("2T@alpha"), "{text}");
+    }
+    for text in ["100G@", "0G", "x", ""] {
+        assert!(data_out(text).unwrap_err().message.contains("no amount of data"), "{text}");
+    }
+}

@@ -264,7 +264,8 @@ impl OptionReader<'_> {
     fn data(&mut self) -> Option<JobData> {
         let input = self.value("data-in", lists::data_in);
         let output = self.value("data-out", lists::data_out);
-        if let (None, Some((_, None))) = (&input, &output) {
+        let is_alone = !self.chosen.contains_key("data-in");
+        if let (true, Some((_, None))) = (is_alone, &output) {
             let it = wrong("it is not said where the output is to be", "write `100G@SITE`");
             let place = self.place("data-out");
             self.problems.extend(place.map(|place| place.error(it)));

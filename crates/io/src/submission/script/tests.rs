@@ -237,7 +237,7 @@ fn the_environment_is_read_as_sbatch_reads_it() {
 }
 
 /// A good value of each option that is honoured, and something that shows beside `--time=1`.
-const SAMPLES: [(&str, &str); 52] = [
+const SAMPLES: [(&str, &str); 54] = [
     ("account", "x"),
     ("array", "1-2"),
     ("begin", "16:00"),
@@ -248,6 +248,8 @@ const SAMPLES: [(&str, &str); 52] = [
     ("comment", "x"),
     ("constraint", "x"),
     ("cpus-per-task", "2"),
+    ("data-in", "2T@x"),
+    ("data-out", "2T@x"),
     ("deadline", "tomorrow"),
     ("dependency", "after:1"),
     ("earliest-start", "16:00"),

@@ -15,11 +15,11 @@ use tradewind_model::{Performance, Span, Time};
 use super::manager::{Manager, ManagerJob, PoolsView, SubmitAnswer, TaskSubmission};
 use super::{Base, Driver, ManagedSettings};
 use crate::site::clock::now;
-use crate::site::conformance::{CHECKS, SiteBench};
+use crate::site::conformance::{CHECKS, SiteBench, TaskBehaviour, order};
 use crate::site::managed::bundle::{Words, ahead};
 use crate::site::managed::tickets::Ticket;
 use crate::site::managed::tool::{Call, Purpose, Who};
-use crate::site::{Aside, LocalTask, PoolSetup, PoolSurvey, Site, SiteError};
+use crate::site::{Aside, LocalTask, OrderData, PoolSetup, PoolSurvey, Site, SiteError};
 
 /// Nodes of the pool.
 const NODES: u32 = 4;
@@ -159,16 +159,21 @@ impl Manager for Batch {
 struct Bench {
     folder: TempDir,
     site: Option<Driver<Batch>>,
+    change: Box<dyn Fn(&mut Cluster)>,
 }
 
 impl Bench {
     fn new() -> Bench {
+        Bench::with(|_| {})
+    }
+
+    fn with(change: impl Fn(&mut Cluster) + 'static) -> Bench {
         let folder = TempDir::new().unwrap();
         let program = folder.path().join("batch");
         fs::write(&program, BATCH).unwrap();
         fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
         fs::create_dir(folder.path().join("jobs")).unwrap();
-        let mut bench = Bench { folder, site: None };
+        let mut bench = Bench { folder, site: None, change: Box::new(change) };
         bench.restart();
         bench
     }
@@ -177,7 +182,7 @@ impl Bench {
         let text = |name: &str| self.folder.path().join(name).to_string_lossy().into_owned();
         let own = Command::new("id").arg("-un").output().unwrap();
         let own = String::from_utf8(own.stdout).unwrap().trim().to_owned();
-        let cluster = Cluster {
+        let mut cluster = Cluster {
             command: vec![text("batch")],
             user_command: vec![text("batch")],
             accounts: Accounts::Of([("*".to_owned(), own)].into()),
@@ -186,6 +191,7 @@ impl Bench {
             timeout: Span(60),
             ..Cluster::default()
         };
+        (self.change)(&mut cluster);
         let setup = PoolSetup {
             name: "p".to_owned(),
             nodes: NODES,
@@ -282,4 +288,98 @@ fn what_it_leaves_out_is_refused_or_nothing() {
     assert!(refused.to_string().contains("cannot reserve nodes"), "{refused}");
     assert_eq!(site.set_aside("m", &[wanted]).unwrap(), [], "only where that is the mode");
     assert_eq!(site.doctor().len(), 2, "the clock and the accounts");
+}
+
+/// A task of a job that reads from another site and writes to a third.
+fn with_data(bench: &mut Bench, job: u64) -> crate::site::Order {
+    use tradewind_model::{JobData, StageTimes};
+    let plain = order(bench, job, &TaskBehaviour::Exit { after: 0, code: 0 });
+    let data = JobData {
+        input: 5 << 20,
+        from: "there".to_owned(),
+        output: 3 << 20,
+        to: "beyond".to_owned(),
+    };
+    let times = StageTimes { stage_in: Span(20), stage_out: Span(7) };
+    let limit = Span(87);
+    crate::site::Order { limit, data: Some(Box::new(OrderData { data, times })), ..plain }
+}
+
+fn shell(text: &str) -> Vec<String> {
+    ["sh", "-c", text].map(str::to_owned).to_vec()
+}
+
+fn until<T>(mut found: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..600 {
+        if let Some(found) = found() {
+            return found;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("it did not come within 30 s");
+}
+
+#[test]
+fn data_is_brought_while_the_site_goes_on() {
+    let mut bench = Bench::with(|cluster| {
+        let bring = "until [ -e {directory}/open ]; do sleep 0.05; done; \
+                     echo {input} from {from} >{directory}/brought-{job}";
+        cluster.stage_in = vec![shell(bring)];
+        cluster.stage_out = vec![shell("echo {output} to {to} >{directory}/taken-{job}")];
+    });
+    let task = with_data(&mut bench, 1);
+    assert_eq!(bench.site().submit(&task), Err(SiteError::Staging));
+    // The site answers, and other tasks with data wait as well.
+    bench.site().survey().unwrap();
+    let other = with_data(&mut bench, 2);
+    assert_eq!(bench.site().submit(&other), Err(SiteError::Staging));
+    assert_eq!(bench.site().submit(&task), Err(SiteError::Staging), "it is not brought twice");
+    // A restart loses what is under way: it begins again.
+    bench.restart();
+    let path = |bench: &Bench, name: &str| bench.folder.path().join(name);
+    let read = |bench: &Bench, name: &str| fs::read_to_string(path(bench, name)).ok();
+    assert_eq!(bench.site().submit(&task), Err(SiteError::Staging));
+    fs::write(path(&bench, "open"), "").unwrap();
+    until(|| bench.site().submit(&task).is_ok().then_some(()));
+    assert_eq!(read(&bench, "brought-1").unwrap(), "5242880 from there\n");
+    // Its own limit is without the time for which commands bring its data.
+    let ticket = bench.site.as_ref().unwrap().base.tickets.get(&task.tag).unwrap().clone();
+    assert_eq!(ticket.limit, 60);
+    until(|| {
+        bench.site().survey().unwrap();
+        read(&bench, "taken-1").filter(|text| text.ends_with('\n'))
+    });
+    assert_eq!(read(&bench, "taken-1").unwrap(), "3145728 to beyond\n");
+}
+
+#[test]
+fn commands_for_data_are_for_jobs_that_have_some() {
+    let mut bench = Bench::with(|cluster| {
+        let touch = |name: &str| shell(&format!("touch {{directory}}/{name}-{{job}}"));
+        cluster.stage_in = vec![touch("all"), shell("touch {directory}/{from}-{job}; exit 3")];
+    });
+    let plain = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
+    bench.site().submit(&plain).unwrap();
+    let task = with_data(&mut bench, 2);
+    let refused = bench.site().submit(&task);
+    assert!(
+        matches!(&refused, Err(SiteError::Refused(why)) if why.contains("ended with 3")),
+        "{refused:?}"
+    );
+    let mut local = with_data(&mut bench, 3);
+    local.data.as_mut().unwrap().data.from = "here".to_owned();
+    bench.site().submit(&local).unwrap();
+    let is_there = |name: &str| bench.folder.path().join(name).exists();
+    assert!(is_there("all-1") && is_there("all-2") && is_there("all-3"));
+    assert!(is_there("there-2") && !is_there("here-3"), "it is here already");
+    assert_eq!(bench.site.as_ref().unwrap().base.tickets.get(&local.tag).unwrap().limit, 67);
+}
+
+/// Without commands the task brings its data itself, in its limit.
+#[test]
+fn a_site_without_commands_leaves_the_transfer_to_the_task() {
+    let mut bench = Bench::new();
+    let task = with_data(&mut bench, 1);
+    bench.site().submit(&task).unwrap();
+    assert_eq!(bench.site.as_ref().unwrap().base.tickets.get(&task.tag).unwrap().limit, 87);
 }
