@@ -493,3 +493,44 @@ fn jobs_wait_for_licences_of_the_grid_under_policies_that_plan_them() {
         assert!(said.contains("plans no licences, and there is `abaqus`"), "{policy}: {said}");
     }
 }
+
+/// Three of four jobs read up to 64 GB that lie at one of two sites, over 1 Gbit/s.
+#[test]
+fn data_of_jobs_is_a_part_of_their_time_under_policies_that_count_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let grid = folder.path().join("grid.toml");
+    let text = |data: &str| {
+        format!(
+            "[[site]]\nname = \"a\"\npool = [{{ name = \"a\", nodes = 64, price = 0.01 }}]\n\
+             [[site]]\nname = \"b\"\npool = [{{ name = \"b\", nodes = 64, price = 0.01 }}]\n\
+             [[link]]\nbetween = [\"a\", \"b\"]\nbandwidth = \"1 Gbit/s\"\n{data}"
+        )
+    };
+    let run = |out: &str, data: &str, policy: &str| {
+        std::fs::write(&grid, text(data)).unwrap();
+        let (out, grid) = (folder.path().join(out), grid.to_str().unwrap());
+        let rest = ["--grid", grid, "--seed", "1", "--policy", policy, "--check"];
+        simulate(&out, &[&rest[..], &["--format", "json"]].concat())
+    };
+    let data = "[data]\njobs = 0.75\ninput = [\"1 GB\", \"64 GB\"]\n";
+    let policies = "fcfs,easy,conservative,css,batch-slicer,whole-batch,on-the-fly,bsf,\
+                    auction";
+    let turnarounds = |out: &str, data: &str| -> Vec<f64> {
+        let printed = run(out, data, policies).success().get_output().stdout.clone();
+        let summaries: Value = serde_json::from_slice(&printed).unwrap();
+        let all = summaries.as_array().unwrap();
+        all.iter().map(|it| it["mean_turnaround_s"].as_f64().unwrap()).collect()
+    };
+    let without = turnarounds("without", "");
+    let with = turnarounds("with", data);
+    assert_eq!(with.len(), 9);
+    assert!(
+        with.iter().zip(&without).all(|(with, without)| with > without),
+        "{with:?} {without:?}"
+    );
+    for policy in ["multi-queue", "easy-sites", "learned"] {
+        let said = run("refused", data, policy).code(2).get_output().stderr.clone();
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.contains("counts no transfer of data"), "{policy}: {said}");
+    }
+}

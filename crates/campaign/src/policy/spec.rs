@@ -229,7 +229,8 @@ impl PolicySpec {
             Kind::Fill(_) | Kind::Cycles(_) | Kind::Bsf(_) | Kind::Dispatch(_) => Ok(()),
             _ => {
                 let message = format!("policy `{}` counts no transfer of data", self.text);
-                let hint = "use `easy`, `conservative`, `css` or their like, or leave `[data]` out";
+                let hint =
+                    "use `easy`, `conservative`, `css` or their like, or leave links and data out";
                 Err(Failure::usage(message).hint(hint))
             }
         }
@@ -366,6 +367,9 @@ impl PolicySpec {
         }
         self.check_numbers(pools)?;
         self.check_licences(pools)?;
+        if pools.links().is_some() {
+            self.check_data()?;
+        }
         match &self.kind {
             Kind::Federal(federal) => federal.live(&self.text, pools),
             Kind::Learned => {

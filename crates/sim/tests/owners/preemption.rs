@@ -1,6 +1,6 @@
 //! Owners' jobs take nodes back from preemptible jobs of the market. All checkers watch every world.
 
-use tradewind_model::{Checkpoint, Guard, Preemptible, Span, Standing};
+use tradewind_model::{Checkpoint, Guard, Preemptible, SiteId, Span, Standing};
 use tradewind_sim::{LossCause, Run};
 
 use super::alone;
@@ -36,7 +36,11 @@ fn adds_up(world: &World, run: &Run) -> (usize, i64) {
         };
         let kept = run.kept.get(&index).copied().unwrap_or_default();
         let last = (ran.end - ran.start).0 - if kept.0 > 0 { terms.restart.0 } else { 0 };
+        let data = job.terms.as_ref().and_then(|terms| terms.data.as_ref());
+        let last = last - data.map_or(0, |staging| staging.total(SiteId(0)).0);
         let useful: i64 = lost().map(|it| it.cut.progress.0).sum();
+        // One that lost its nodes while its output went away had done all.
+        let useful = if data.is_some() { useful.min(job.run.0) } else { useful };
         assert_eq!(useful + last, job.run.0, "job {index}: all its work is done once");
         for it in lost() {
             assert_eq!(it.cause, LossCause::Preemption);
@@ -60,6 +64,23 @@ fn without_notice_preemptible_jobs_change_nothing_for_owners() {
         preemptions += adds_up(&world, &run).0;
     }
     assert!(preemptions > 60, "{preemptions}");
+}
+
+/// The data comes again in each run, and none of that time is work.
+#[test]
+fn the_transfer_of_data_is_no_progress() {
+    let (mut preemptions, mut paid_more) = (0, 0);
+    for seed in 0..60 {
+        let how = HOW[seed as usize % HOW.len()];
+        let world = World::drawn(seed, KIND).preemptible(100, 60, how).with_data((45, 20));
+        let run = world.run();
+        preemptions += adds_up(&world, &run).0;
+        for it in run.lost.iter().filter(|it| it.cut.progress > Span::ZERO) {
+            assert!(it.cut.restart >= Span(45) && it.cut.paid() >= it.cut.progress + Span(45));
+            paid_more += 1;
+        }
+    }
+    assert!(preemptions > 60 && paid_more > 20, "{preemptions} {paid_more}");
 }
 
 #[test]

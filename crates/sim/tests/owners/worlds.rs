@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tradewind_model::random::{stream, within};
 use tradewind_model::{
-    Admission, Attributes, Guard, Performance, Pool, PoolId, Pools, Preemptible, Preemption, Price,
-    Site, SiteId, Span, Standing, Terms, Time, Times,
+    Admission, Attributes, Guard, JobData, Link, Links, Performance, Pool, PoolId, Pools,
+    Preemptible, Preemption, Price, Site, SiteId, Span, Standing, Terms, Time, Times,
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::gapfill::GapFill;
@@ -208,6 +208,24 @@ impl World {
         let of = Preemption { notice: Span(notice), discount: 500 };
         let pools = Pools::clone(&self.workload.pools).with_preemption(vec![of]);
         self.workload.pools = Arc::new(pools);
+        self
+    }
+
+    /// The same, where the data of preemptible jobs takes so long to each site and away from it.
+    pub(crate) fn with_data(mut self, seconds: (u64, u64)) -> World {
+        let sites = self.workload.pools.sites().to_vec();
+        let link =
+            |site: &Site| Link { between: [site.name.clone(), "store".to_owned()], bandwidth: 8 };
+        let links = Links::new(sites.iter().map(link).collect()).unwrap();
+        let place = || "store".to_owned();
+        let data = JobData { input: seconds.0, from: place(), output: seconds.1, to: place() };
+        let data = links.stage(&sites, data).unwrap();
+        for job in &mut self.workload.jobs {
+            if let Some(terms) = job.terms.take() {
+                let data = terms.preemptible.map(|_| Arc::clone(&data));
+                job.terms = Some(Arc::new(Terms { data, ..(*terms).clone() }));
+            }
+        }
         self
     }
 

@@ -8,7 +8,7 @@ use super::*;
 fn linked() -> Pools {
     let link = |one: &str, other: &str, seconds: u64| Link {
         between: [one.to_owned(), other.to_owned()],
-        bandwidth: (8 << 20) / seconds,
+        bandwidth: (8_u64 << 20).div_ceil(seconds),
     };
     pools().with_links(Links::new(vec![link("a", "b", 10), link("store", "b", 5)]).unwrap())
 }
