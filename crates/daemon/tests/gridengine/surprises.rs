@@ -313,7 +313,12 @@ fn files_are_brought_and_taken_away() {
     bench.site().submit(&first).unwrap();
     assert!(bench.cluster.path("work/in-7").exists());
     assert_eq!(until_ended(&mut bench, 7), Exit::Code(0));
-    assert!(bench.cluster.path("work/out-7").exists());
+    // It is taken away beside all else.
+    let began = std::time::Instant::now();
+    while !bench.cluster.path("work/out-7").exists() {
+        assert!(began.elapsed().as_secs() < 60, "its files were not taken away");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
     let mut second = order(&mut bench, 8, &TaskBehaviour::Exit { after: 0, code: 0 });
     second.surroundings.directory = Some("/no/such/place".to_owned());
     let answer = bench.site().submit(&second);

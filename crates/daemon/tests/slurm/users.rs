@@ -5,9 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order};
-use tradewind_daemon::site::{Exit, Seen, SiteError, Verdict};
+use tradewind_daemon::site::{Exit, OrderData, Seen, SiteError, Verdict};
 use tradewind_io::settings::cluster::Accounts;
 use tradewind_io::submission::Work;
+use tradewind_model::{JobData, Span, StageTimes};
 
 use super::bench::SlurmBench;
 use super::cluster::{Cluster, Plan};
@@ -160,11 +161,42 @@ fn files_are_brought_and_taken_away() {
     order.work = Work::Script { text, arguments: Vec::new() };
     bench.site().submit(&order).unwrap();
     assert_eq!(until_ended(&mut bench, &order.tag).1, Exit::Code(0));
-    assert_eq!(std::fs::read_to_string(work.join("taken")).unwrap(), "words");
+    // They are taken away beside all else.
+    let taken = || std::fs::read_to_string(work.join("taken")).unwrap_or_default();
+    cluster.until("its output was taken away", |_| taken() == "words");
     order.tag.job = 2;
     let told = bench.site().submit(&order).unwrap_err();
     assert!(matches!(&told, SiteError::Refused(why) if why.contains("in-2")), "{told:?}");
     assert!(cluster.say(&["squeue", "-h", "-t", "all", "-o", "%k"]).lines().count() == 1);
+}
+
+/// Data comes for some seconds, and the site goes on; Slurm's limit is that of the work alone.
+#[test]
+fn data_is_brought_before_a_task_whose_limit_is_its_own() {
+    let cluster = Cluster::start(&Plan::of("x", 1));
+    let mut bench = SlurmBench::with(&cluster, "main", 1, |settings| {
+        let bring = "sleep 3; echo {input} bytes from {from} >{directory}/brought";
+        settings.cluster.stage_in = vec![["sh", "-c", bring].map(str::to_owned).to_vec()];
+    });
+    let work = bench.folder.path().join("work");
+    let mut order = order(&mut bench, 1, &sleeps(0, 0));
+    let text = "#!/bin/sh\ncat brought; echo $TRADEWIND_LIMIT; sleep 5\n".to_owned();
+    order.work = Work::Script { text, arguments: Vec::new() };
+    let data = JobData { input: 7 << 30, from: "far".to_owned(), ..JobData::default() };
+    let times = StageTimes { stage_in: Span(300), stage_out: Span(0) };
+    order.limit = Span(420);
+    order.data = Some(Box::new(OrderData { data, times }));
+    assert_eq!(bench.site().submit(&order), Err(SiteError::Staging));
+    bench.site().survey().unwrap();
+    let began = std::time::Instant::now();
+    while bench.site().submit(&order) == Err(SiteError::Staging) {
+        assert!(began.elapsed().as_secs() < 60, "it does not come");
+    }
+    let limits = cluster.say(&["squeue", "-h", "-t", "all", "-o", "%l"]);
+    assert_eq!(limits.trim(), "2:00");
+    assert_eq!(until_ended(&mut bench, &order.tag).1, Exit::Code(0));
+    let output = std::fs::read_to_string(work.join("tradewind-1.out")).unwrap();
+    assert_eq!(output, "7516192768 bytes from far\n120\n");
 }
 
 #[test]

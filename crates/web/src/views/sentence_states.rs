@@ -64,12 +64,16 @@ fn begun() -> Vec<(&'static str, Value)> {
     let here = json!({"started": 200, "sites": ["alpha"], "cost_at_most": 6, "parts": part});
     let there = json!({"started": 200, "peer": "vega", "cost_at_most": 6});
     let told = |told: &str| json!({"started": 200, "peer": "vega", "message": told});
+    let coming = json!([{"site": "alpha", "pool": "alpha/x", "nodes": 2, "price": 0.1,
+                         "limit": 600, "stage_in": 430, "stage_out": 18}]);
+    let staged = json!({"sites": ["alpha"], "parts": coming});
     let stopped = json!({"sites": ["alpha"],
                          "history": [{"at": 300, "what": "cancelling", "detail": "by ana"}]});
     let open =
         "it goes to vega, which has not confirmed it; it is cancelled as soon as that is known";
     vec![
         ("submitted to its site", is("CONFIGURING", &json!({"sites": ["alpha"]}))),
+        ("while its data is brought", is("CONFIGURING", &staged)),
         ("here", is("RUNNING", &here)),
         ("at a peer", is("RUNNING", &there)),
         (

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tradewind_model::JobData;
 
-use super::tool::{Call, Purpose, Tool, Who};
+use super::tool::{Call, CommandTrouble, Purpose, Tool, Who};
 use crate::site::{SiteError, Tag};
 
 /// Whose files, and where.
@@ -53,13 +53,17 @@ impl StagedFiles {
     /// is for jobs that have it.
     ///
     /// # Errors
-    /// [`SiteError::Refused`] with its complaint if one fails; if there is no answer, that.
+    /// [`SiteError::Refused`] with its complaint if one fails or takes too long; if none can be run now,
+    /// that.
     pub fn run(&self, commands: &[Vec<String>]) -> Result<(), SiteError> {
         for command in commands.iter().filter(|command| self.is_meant(command)) {
             let who = Who::User(&self.account);
             let words = command.iter().map(|word| self.filled(word)).collect();
             let call = Call { who, words, input: &[], purpose: Purpose::Order };
-            let answer = self.tool.run(&call)?;
+            let answer = match self.tool.run(&call) {
+                Err(CommandTrouble::Killed(why)) => return Err(SiteError::Refused(why)),
+                answer => answer?,
+            };
             if !answer.is_good() {
                 return Err(SiteError::Refused(self.tool.failure(&call, &answer)));
             }

@@ -334,6 +334,10 @@ fn data_is_brought_while_the_site_goes_on() {
     let other = with_data(&mut bench, 2);
     assert_eq!(bench.site().submit(&other), Err(SiteError::Staging));
     assert_eq!(bench.site().submit(&task), Err(SiteError::Staging), "it is not brought twice");
+    // One that is called off waits for nothing.
+    bench.site().withdraw(&other.tag).unwrap();
+    assert_eq!(bench.site().submit(&other), Ok(()), "it is known, and never runs");
+    assert!(!format!("{:?}", bench.site.as_ref().unwrap().staging).contains("job: 2"));
     // A restart loses what is under way: it begins again.
     bench.restart();
     let path = |bench: &Bench, name: &str| bench.folder.path().join(name);
@@ -373,6 +377,26 @@ fn commands_for_data_are_for_jobs_that_have_some() {
     assert!(is_there("all-1") && is_there("all-2") && is_there("all-3"));
     assert!(is_there("there-2") && !is_there("here-3"), "it is here already");
     assert_eq!(bench.site.as_ref().unwrap().base.tickets.get(&local.tag).unwrap().limit, 67);
+}
+
+/// A transfer that takes much longer than expected ends the attempt.
+#[test]
+fn data_that_does_not_come_in_time_refuses_the_task() {
+    let mut bench = Bench::with(|cluster| {
+        cluster.timeout = Span(2);
+        cluster.stage_in = vec![shell("echo slowly >&2; sleep 60; true {from}")];
+    });
+    let mut task = with_data(&mut bench, 1);
+    task.data.as_mut().unwrap().times.stage_in = Span(0);
+    assert_eq!(bench.site().submit(&task), Err(SiteError::Staging));
+    let refused = until(|| match bench.site().submit(&task) {
+        Err(SiteError::Staging) => None,
+        other => Some(other),
+    });
+    assert!(
+        matches!(&refused, Err(SiteError::Refused(why)) if why.contains("within 2 s") && why.contains("slowly")),
+        "{refused:?}"
+    );
 }
 
 /// Without commands the task brings its data itself, in its limit.

@@ -64,6 +64,11 @@ impl Stager {
         answer
     }
 
+    /// The task will not be submitted. What brings its files ends by itself, within its time.
+    pub(super) fn forget(&mut self, tag: &Tag) {
+        self.coming.remove(tag);
+    }
+
     /// Has files taken away.
     fn take_away(&mut self, files: StagedFiles, commands: Vec<Vec<String>>) {
         let tag = files.tag.clone();

@@ -21,6 +21,7 @@ impl<M: Manager> Driver<M> {
     /// As [`Site::withdraw`](crate::site::Site::withdraw) says.
     pub(super) fn call_off(&mut self, tag: &Tag) -> Result<(), SiteError> {
         let Some(ticket) = self.base.tickets.get(tag) else {
+            self.staging.forget(tag);
             return self.base.tickets.ban(tag).map_err(|error| unwritten(&error));
         };
         if ticket.ended.is_some() || ticket.is_forgotten {
@@ -97,6 +98,7 @@ impl<M: Manager> Driver<M> {
     /// task's folder, so the one who makes that folder first has decided.
     pub(super) fn take_back(&mut self, tag: &Tag) -> Result<(), SiteError> {
         let Some(ticket) = self.base.tickets.get(tag) else {
+            self.staging.forget(tag);
             return self.base.tickets.ban(tag).map_err(|error| unwritten(&error));
         };
         if ticket.ended.is_some() || ticket.is_forgotten {
