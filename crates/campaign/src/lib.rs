@@ -13,6 +13,7 @@ pub mod checks;
 pub mod drawing;
 pub mod failure;
 pub mod fates;
+mod grid_terms;
 mod homes;
 pub mod links;
 mod memory;

@@ -11,9 +11,10 @@ use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
 use tradewind_io::{digest, grid, swf};
 use tradewind_model::{Admission, Attribute, Performance, Pools, Standing, Terms, Time};
 use tradewind_sim::load;
-use tradewind_sim::workload::{self, Job, LogJob, OwnersLoad, Workload};
+use tradewind_sim::workload::{self, LogJob, OwnersLoad, Workload};
 
 use crate::failure::Failure;
+use crate::grid_terms;
 use crate::homes::Newcomer;
 use crate::links::{self, Linked};
 use crate::memory;
@@ -331,17 +332,8 @@ impl<'a> WorkloadFiles<'a> {
             let queue = |source: usize| queues.get(source).copied();
             preemptible::read(rule)?.apply(&mut workload.jobs, queue, seed);
         }
-        if let Some(grid) = machine.sites.grid().filter(|grid| grid.uses_licences()) {
-            change_terms(&mut workload.jobs, |job, terms| {
-                let licences = grid.licences_of(seed, job)?;
-                Some(Terms { licences: Some(licences), ..terms })
-            });
-        }
-        if let Some(grid) = machine.sites.grid().filter(|grid| grid.uses_data()) {
-            change_terms(&mut workload.jobs, |job, terms| {
-                let data = grid.data_of(seed, job)?;
-                Some(Terms { data: Some(data), ..terms })
-            });
+        if let Some(grid) = machine.sites.grid() {
+            grid_terms::draw(&mut workload.jobs, grid, seed);
         }
         let by = self.spec.dependencies;
         let linked = by.map(|by| links::link(&mut workload, &logs, by)).transpose()?;
@@ -592,15 +584,5 @@ pub fn dated(job: &swf::Record, users: i64) -> LogJob {
         requested: job.requested_time.filter(|span| span.0 > 0),
         user: job.user.saturating_add(users),
         terms: None,
-    }
-}
-
-/// Jobs ask for more; what each asks for depends on its place in the log. `None`: for nothing more.
-fn change_terms(jobs: &mut [Job], of: impl Fn(u64, Terms) -> Option<Terms>) {
-    for job in jobs {
-        let none = || Terms { user: job.user, ..Terms::NONE };
-        let terms = job.terms.as_deref().cloned().unwrap_or_else(none);
-        let changed = of(job.source as u64, terms);
-        changed.into_iter().for_each(|terms| job.terms = Some(Arc::new(terms)));
     }
 }

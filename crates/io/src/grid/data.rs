@@ -1,4 +1,4 @@
-//! Data of jobs that no log tells of: drawn.
+//! Data of jobs, drawn: logs have none.
 
 use std::sync::Arc;
 
