@@ -8,7 +8,7 @@ use axum::Form;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use tradewind_daemon::live::{Ask, Reply};
 
 use super::alternatives::{self, Alternative};
@@ -20,7 +20,7 @@ use super::shell::Shell;
 use super::words;
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::documents::{Credits, Expectation, LimitAdvice, Offer, Quotes, SiteList};
+use crate::documents::{Credits, Expectation, LimitAdvice, Offer, Problem, Quotes, SiteList};
 use crate::extract::{Large, Selection};
 use crate::failure::{Answer, ErrorResponse};
 use crate::routes::advice::{self, Standing};
@@ -224,9 +224,9 @@ async fn answer(
         }
         Err(failure) => {
             let (status, problem) = failure.parts();
-            let field = problem.field.clone().unwrap_or_default();
-            // The document is made here: the user does not know its lines.
-            let message = problem.message.trim_start_matches("line 1: ").to_owned();
+            let field = field(problem);
+            // The options are made here: the user does not know them.
+            let message = problem.message.trim_start_matches("command line: ").to_owned();
             let hint = problem.hint.clone();
             let wrong = Some(FieldError { field, message, hint });
             Ok(page(&QuotePage { wrong, ..empty })?.at(status))
@@ -249,7 +249,7 @@ async fn take(context: &Context, caller: &Caller, document: &Large, quote: u64) 
     }
 }
 
-/// The document of a submission with what was filled in.
+/// The document of a submission with what was filled in: options, which win over the script's lines.
 fn document(filled: &QuoteForm) -> Result<Vec<u8>, FieldError> {
     let wrong = |field: &str, message: &str, hint: &str| FieldError {
         field: field.to_owned(),
@@ -260,22 +260,16 @@ fn document(filled: &QuoteForm) -> Result<Vec<u8>, FieldError> {
         filled.nodes.trim().parse().map_err(|_| {
             wrong("nodes", "the number of nodes is not a whole number", "from 1 on")
         })?;
-    let mut all = Map::new();
-    let mut put = |name: &str, value: Value| drop(all.insert(name.to_owned(), value));
-    put("name", json!(filled.name.trim()));
-    put("nodes", json!(nodes));
-    put("time", json!(filled.time.trim()));
-    let script = filled.script.replace("\r\n", "\n");
-    match script.starts_with("#!") {
-        true => put("script", json!(script)),
-        false => put("script", json!(format!("#!/bin/sh\n{script}"))),
-    }
+    let mut options = Vec::new();
+    let mut put = |name: &str, value: &str| options.push([format!("--{name}={value}")]);
+    put("job-name", filled.name.trim());
+    put("nodes", &nodes.to_string());
+    put("time", filled.time.trim());
     if !filled.budget.trim().is_empty() {
-        let budget: serde_json::Number =
-            filled.budget.trim().parse().map_err(|_| {
-                wrong("budget", "the budget is not a number of credits", "as in 120.5")
-            })?;
-        put("budget", json!(budget));
+        let is_number = filled.budget.trim().parse::<serde_json::Number>().is_ok();
+        let refused = || wrong("budget", "the budget is not a number of credits", "as in 120.5");
+        is_number.then_some(()).ok_or_else(refused)?;
+        put("budget", filled.budget.trim());
     }
     if !filled.deadline.is_empty() {
         // The browser's own field for times has no zone.
@@ -283,12 +277,38 @@ fn document(filled: &QuoteForm) -> Result<Vec<u8>, FieldError> {
         let moment = instant(&filled.deadline, &clock).ok_or_else(|| {
             wrong("deadline", "the deadline is not a time", "as in 2030-01-31T18:00")
         })?;
-        put("deadline", json!(moment));
+        put("deadline", &format!("uts{moment}"));
     }
     if !filled.site.is_empty() {
-        put("sites", json!([filled.site]));
+        put("clusters", &filled.site);
     }
-    Ok(Value::Object(all).to_string().into_bytes())
+    let script = filled.script.replace("\r\n", "\n");
+    let script = match script.starts_with("#!") {
+        true => script,
+        false => format!("#!/bin/sh\n{script}"),
+    };
+    let mut all = json!({"script": script, "options": options});
+    if let Some(fields) = all.as_object_mut().filter(|_| !filled.zone.trim().is_empty()) {
+        fields.insert("time_zone".to_owned(), json!(filled.zone.trim()));
+    }
+    Ok(all.to_string().into_bytes())
+}
+
+/// The field of the page that a refusal is about, as far as it says.
+fn field(problem: &Problem) -> String {
+    let named = problem.field.as_deref().unwrap_or_default();
+    let said = format!("{named} {}", problem.message);
+    let fields = [
+        ("name", "job-name"),
+        ("nodes", "nodes"),
+        ("time", "time"),
+        ("budget", "budget"),
+        ("deadline", "deadline"),
+        ("site", "clusters"),
+    ];
+    let is_named = |option: &str| said.contains(&format!("--{option}"));
+    let found = fields.into_iter().find(|(_, option)| is_named(option));
+    found.map_or(named, |(field, _)| field).to_owned()
 }
 
 #[cfg(test)]
@@ -305,12 +325,17 @@ mod tests {
         };
         let deadline = |filled: QuoteForm| {
             let document = document(&filled).map_err(|wrong| wrong.field)?;
-            let document: Value = serde_json::from_slice(&document).unwrap();
-            Ok::<_, String>(document["deadline"].clone())
+            let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+            let options = document["options"].as_array().unwrap();
+            let deadline = |it: &serde_json::Value| {
+                it[0].as_str().unwrap().strip_prefix("--deadline=").map(str::to_owned)
+            };
+            Ok::<_, String>(options.iter().find_map(deadline))
         };
-        assert_eq!(deadline(filled("1970-01-02T00:00", "")), Ok(json!(86_400)));
-        assert_eq!(deadline(filled("1970-01-02T09:00", "Asia/Tokyo")), Ok(json!(86_400)));
-        assert_eq!(deadline(filled("", "Asia/Tokyo")), Ok(Value::Null));
+        assert_eq!(deadline(filled("1970-01-02T00:00", "")), Ok(Some("uts86400".to_owned())));
+        let there = deadline(filled("1970-01-02T09:00", "Asia/Tokyo"));
+        assert_eq!(there, Ok(Some("uts86400".to_owned())));
+        assert_eq!(deadline(filled("", "Asia/Tokyo")), Ok(None));
         for (time, zone) in [("soon", ""), ("1970-01-02T09:00", "Mars/Olympus")] {
             assert_eq!(deadline(filled(time, zone)), Err("deadline".to_owned()));
         }

@@ -227,7 +227,11 @@ fn a_wrong_address_is_reported_on_a_page() {
         assert!(send(path, "*/*").1.starts_with("{\"error\""), "{path}");
     }
     let (_, text) = send("/quote?nodes=0&time=10m", "text/html");
-    assert!(text.contains("out of range") && !text.contains("line 1"), "{text}");
+    assert!(text.contains("aria-invalid") && !text.contains("command line"), "{text}");
+    // What the script says counts, as at a submission.
+    let script = "script=%23!/bin/sh%0A%23SBATCH%20--licenses=abaqus:1%0Atrue";
+    let (_, text) = send(&format!("/quote?nodes=1&time=10m&{script}"), "text/html");
+    assert!(text.contains("there is no licence `abaqus`"), "{text}");
     stage.stop();
 }
 
