@@ -514,7 +514,7 @@ fn data_of_jobs_is_a_part_of_their_time_under_policies_that_count_it() {
     };
     let data = "[data]\njobs = 0.75\ninput = [\"1 GB\", \"64 GB\"]\n";
     let policies = "fcfs,easy,conservative,css,batch-slicer,whole-batch,on-the-fly,bsf,\
-                    auction";
+                    meta-fcfs";
     let turnarounds = |out: &str, data: &str| -> Vec<f64> {
         let printed = run(out, data, policies).success().get_output().stdout.clone();
         let summaries: Value = serde_json::from_slice(&printed).unwrap();

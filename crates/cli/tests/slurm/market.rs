@@ -224,7 +224,7 @@ impl Market {
                 "no {what}: {job:#}\n{}",
                 self.log()
             );
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(200));
         }
     }
 
@@ -242,7 +242,7 @@ impl Market {
             let jobs = || String::from_utf8(self.run(&["jobs", "--all"]).stdout).unwrap();
             let is_late = began.elapsed() > max;
             assert!(!is_late, "it does not come about that {what}\n{}\n{}", jobs(), self.log());
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(200));
         }
     }
 

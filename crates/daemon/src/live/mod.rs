@@ -282,6 +282,7 @@ impl Live {
         let at = at.max(live.state.now());
         let begun =
             live.go_on(at, policy).and_then(|()| live.renew(at)).and_then(|()| live.meet(at));
+        let begun = begun.and_then(|()| live.stage_waiting(at));
         begun.map_err(|wrong| wrong.to_string())?;
         let step = live.done(None);
         Ok((live, step))

@@ -242,7 +242,7 @@ impl Cluster {
                 let queue = String::from_utf8_lossy(&queue.stdout).into_owned();
                 panic!("it does not come about that {what}\n{queue}\n{}", end.join("\n"));
             }
-            std::thread::sleep(Duration::from_millis(30));
+            std::thread::sleep(Duration::from_millis(100));
         }
     }
 

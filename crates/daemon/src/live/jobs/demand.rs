@@ -7,10 +7,11 @@ use std::sync::Arc;
 use tradewind_io::submission::{Conditions, Submission, TimeLimit};
 use tradewind_model::{
     Attribute, Attributes, Criterion, Demand, JobShape, Licence, LicenceShare, LicenceShares,
-    Links, Market, Money, Pool, PoolId, Pools, Request, Shapes, SiteId, Span, Spread, Staging,
+    Market, Money, Pool, PoolId, Pools, Request, Shapes, SiteId, Span, Spread, Staging,
     Terms,
 };
 
+use super::data;
 pub(in crate::live) use super::width::Most;
 use crate::live::Live;
 use crate::live::answer::{Refusal, RefusalKind};
@@ -213,7 +214,7 @@ impl<'a> Wishes<'a> {
             groups: terms.groups.clone(),
             preemptible: None,
             licences: licences(terms, pools)?,
-            data: data(terms, pools)?,
+            data: data::staging(terms, pools)?,
         };
         let (groups, unfit) = groups(submission, pools, max);
         Ok(Wishes { submission, market, base, estimate, groups, unfit })
@@ -408,39 +409,6 @@ fn licences(terms: &Conditions, pools: &Pools) -> Result<LicenceShares, Refusal>
     }
     shares.sort_unstable_by_key(|share| share.licence);
     Ok(Some(shares.into()))
-}
-
-/// What the job's data means at each site.
-fn data(terms: &Conditions, pools: &Pools) -> Result<Option<Arc<Staging>>, Refusal> {
-    let Some(data) = &terms.data else { return Ok(None) };
-    if terms.groups.is_some() {
-        let message = "a job with groups of tasks cannot have data";
-        let hint =
-            "leave out `--data-in` and `--data-out`, or submit the groups as jobs of their own";
-        return Err(Refusal::new(RefusalKind::Invalid, message, hint));
-    }
-    let none = Links::default();
-    let links = pools.links().unwrap_or(&none);
-    let staging = links.stage(pools.sites(), data.clone()).map_err(|wrong| {
-        let sites = pools.sites().iter().map(|site| site.name.as_str());
-        let mut known: Vec<&str> = sites.chain(links.places()).collect();
-        known.sort_unstable();
-        known.dedup();
-        let hint = format!("data can be at: {}", known.join(", "));
-        Refusal::new(RefusalKind::Invalid, wrong.to_string(), hint)
-    })?;
-    match staging.by_site().iter().any(Option::is_some) {
-        true => Ok(Some(staging)),
-        false => {
-            let ends = [(data.input, &data.from), (data.output, &data.to)];
-            let ends = ends.iter().filter(|(bytes, _)| *bytes > 0).map(|(_, place)| place.as_str());
-            let ends = ends.collect::<std::collections::BTreeSet<&str>>();
-            let ends = ends.into_iter().collect::<Vec<_>>().join("` and `");
-            let message = format!("no site has links to `{ends}` that bring this data in time");
-            let hint = "the administrator lists links in the configuration: `[[link]]`";
-            Err(Refusal::new(RefusalKind::Invalid, message, hint))
-        }
-    }
 }
 
 /// The work that is enough on nodes of every class: the most of limit × performance.

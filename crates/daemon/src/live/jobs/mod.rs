@@ -5,6 +5,7 @@ pub mod alike;
 pub(super) mod awaited;
 pub(super) mod bodies;
 mod choice;
+mod data;
 pub(super) mod demand;
 pub(super) mod dependencies;
 mod gather;

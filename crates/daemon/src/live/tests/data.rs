@@ -125,3 +125,40 @@ fn data_that_cannot_be_brought_is_refused() {
     let unlinked = Stage::new().submit(DAY, with(data((1, "a"), (0, "")), &["b"], 60)).unwrap_err();
     assert!(told(unlinked).starts_with("needs 1 nodes, and 0 suit to which"));
 }
+
+/// A restart with other links: jobs that wait are staged over these, jobs that run keep what was
+/// expected.
+#[test]
+fn waiting_jobs_are_staged_over_new_links() {
+    let mut stage = stage();
+    let fills = |site: &str| with(data((1, site), (0, "")), &[site], 1_000);
+    let width = stage.live.state().market.pools().as_slice()[0].nodes;
+    for site in ["a", "b"] {
+        stage.submit(DAY, Submission { tasks: width, ..fills(site) }).unwrap();
+    }
+    stage.submit(DAY, with(data((3, "b"), (0, "")), &["a"], 100)).unwrap();
+    stage.submit(DAY, with(data((1, "store"), (0, "")), &["b"], 100)).unwrap();
+    assert_eq!((stage.phase(3), stage.phase(4)), (Phase::Waiting, Phase::Waiting));
+    let stage_in = |live: &Live, job: u64| {
+        let state = live.state();
+        let demand = state.market.demand(state.jobs[&job].id().unwrap()).unwrap();
+        demand.terms().data.as_ref().unwrap().at(SiteId(0)).map(|times| times.stage_in)
+    };
+    assert_eq!(stage_in(&stage.live, 3), Some(Span(30)));
+    let (settings, at) = (stage.live.settings().clone(), later(5));
+    let mut state = stage.live.into_state();
+    let slow = Link { between: ["b".to_owned(), "a".to_owned()], bandwidth: (8 << 20) / 32 };
+    let pools = Arc::new(pools().with_links(Links::new(vec![slow]).unwrap()));
+    let owners = vec!["olga".to_owned(), "otto".to_owned()];
+    let gridded = MarketRecord::Gridded { pools, owners };
+    state.apply(at, &gridded.clone().into()).unwrap();
+    let (live, step) = Live::begin(state, settings, Arc::new(Easy), "easy", at).unwrap();
+    assert_eq!(stage_in(&live, 3), Some(Span(96)));
+    assert!(live.state().jobs[&1].parts()[0].staging.is_some(), "it runs on");
+    let cut_off = live.state().jobs[&4].phase();
+    assert!(matches!(cut_off, Phase::Held(_)), "{cut_off:?}");
+    let mut records = stage.records;
+    records.push((at, gridded.into()));
+    records.extend(step.records.into_iter().map(|record| (at, record)));
+    replayed(&Stage { live, records });
+}

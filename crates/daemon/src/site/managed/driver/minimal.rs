@@ -379,6 +379,25 @@ fn commands_for_data_are_for_jobs_that_have_some() {
     assert_eq!(bench.site.as_ref().unwrap().base.tickets.get(&local.tag).unwrap().limit, 67);
 }
 
+/// The manager has lost the submission: the files are there.
+#[test]
+fn what_is_submitted_again_is_not_brought_again() {
+    let bring = || vec![shell("echo {from} >>{directory}/brought-{job}")];
+    let mut bench = Bench::with(move |cluster| cluster.stage_in = bring());
+    let task = with_data(&mut bench, 1);
+    let task = crate::site::Order { start: now() + Span(3_600), ..task };
+    until(|| bench.site().submit(&task).is_ok().then_some(()));
+    bench.restart();
+    let site = bench.site.as_mut().unwrap();
+    site.base.change(&task.tag, |ticket| ticket.is_taken = false).unwrap();
+    let ticket = site.base.tickets.get(&task.tag).unwrap().clone();
+    site.manager.cancel(&site.base, &ticket, None).unwrap();
+    assert_eq!(bench.site().submit(&task), Ok(()));
+    let brought = fs::read_to_string(bench.folder.path().join("brought-1")).unwrap();
+    assert_eq!(brought, "there\n");
+    bench.site().withdraw(&task.tag).unwrap();
+}
+
 /// A transfer that takes much longer than expected ends the attempt.
 #[test]
 fn data_that_does_not_come_in_time_refuses_the_task() {

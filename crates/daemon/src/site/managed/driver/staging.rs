@@ -29,9 +29,15 @@ type Errand = Box<dyn FnOnce() + Send>;
 /// What is under way.
 #[derive(Default)]
 pub(super) struct Stager {
-    /// By task, what will be said of its files.
-    coming: BTreeMap<Tag, Receiver<Result<(), SiteError>>>,
+    coming: BTreeMap<Tag, ComingFiles>,
     going: Option<SyncSender<Errand>>,
+}
+
+/// Files that are being brought.
+struct ComingFiles {
+    since: Instant,
+    /// What will be said of them.
+    answer: Receiver<Result<(), SiteError>>,
 }
 
 impl std::fmt::Debug for Stager {
@@ -51,15 +57,15 @@ impl Stager {
         let work = move || drop(tell.send(files.run(&commands)));
         // Without a thread the order is repeated.
         if thread::Builder::new().name("stage-in".to_owned()).spawn(work).is_ok() {
-            self.coming.insert(tag, hear);
+            self.coming.insert(tag, ComingFiles { since: Instant::now(), answer: hear });
         }
     }
 
-    /// Whether the task's files are there; waits for them until then.
-    fn brought(&mut self, tag: &Tag, until: Instant) -> Result<(), SiteError> {
+    /// Whether the task's files are there. What has just begun may be over at once.
+    fn brought(&mut self, tag: &Tag) -> Result<(), SiteError> {
         let Some(coming) = self.coming.get(tag) else { return Err(SiteError::Staging) };
-        let wait = until.saturating_duration_since(Instant::now());
-        let Ok(answer) = coming.recv_timeout(wait) else { return Err(SiteError::Staging) };
+        let wait = (coming.since + QUICK).saturating_duration_since(Instant::now());
+        let Ok(answer) = coming.answer.recv_timeout(wait) else { return Err(SiteError::Staging) };
         self.coming.remove(tag);
         answer
     }
@@ -126,9 +132,8 @@ impl<M: Manager> Driver<M> {
         Cow::Owned(own)
     }
 
-    /// Has the files of tasks brought that were never submitted; until when quick commands are waited
-    /// for.
-    pub(super) fn bring_files(&mut self, orders: &[&Order]) -> Instant {
+    /// Has the files of tasks brought that were never submitted.
+    pub(super) fn bring_files(&mut self, orders: &[&Order]) {
         let commands = self.base.cluster.stage_in.clone();
         let is_new =
             |tag: &Tag| self.base.tickets.get(tag).is_none() && !self.base.tickets.is_gone(tag);
@@ -143,17 +148,18 @@ impl<M: Manager> Driver<M> {
             let files = self.base.files(&order.tag, (account, directory), words);
             self.staging.bring(self.base.patiently(files, expected), commands.clone());
         }
-        Instant::now() + QUICK
     }
 
     /// Whether the files of a task that is about to be submitted are there.
     ///
     /// # Errors
     /// [`SiteError::Staging`] if they are on their way; what a command says that failed.
-    pub(super) fn has_files(&mut self, tag: &Tag, until: Instant) -> Result<(), SiteError> {
-        match self.base.cluster.stage_in.is_empty() {
+    pub(super) fn has_files(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        // Its ticket was written when they were there.
+        let are_there = self.base.tickets.get(tag).is_some();
+        match are_there || self.base.cluster.stage_in.is_empty() {
             true => Ok(()),
-            false => self.staging.brought(tag, until),
+            false => self.staging.brought(tag),
         }
     }
 

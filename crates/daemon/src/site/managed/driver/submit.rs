@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Instant;
 
 use tradewind_io::settings::cluster::Mode;
 
@@ -28,7 +27,7 @@ impl<M: Manager> Driver<M> {
     /// order.
     pub(super) fn take_in(&mut self, orders: &[&Order]) -> Vec<Result<(), SiteError>> {
         let own: Vec<Cow<'_, Order>> = orders.iter().map(|it| self.without_staging(it)).collect();
-        let until = self.bring_files(orders);
+        self.bring_files(orders);
         let mut answers: Vec<Result<(), SiteError>> = vec![Ok(()); orders.len()];
         let mut answer = |place: usize, with: Result<(), SiteError>| {
             if let Some(answer) = answers.get_mut(place) {
@@ -37,7 +36,7 @@ impl<M: Manager> Driver<M> {
         };
         let (mut ready, mut jobs) = (Vec::new(), None);
         for (place, order) in own.iter().enumerate() {
-            match self.prepare((place, until), order, &mut jobs) {
+            match self.prepare(place, order, &mut jobs) {
                 Ok(one) => ready.extend(one),
                 Err(wrong) => answer(place, Err(wrong)),
             }
@@ -78,7 +77,7 @@ impl<M: Manager> Driver<M> {
     /// once they were asked for.
     fn prepare<'o>(
         &mut self,
-        (place, until): (usize, Instant),
+        place: usize,
         order: &'o Order,
         jobs: &mut Option<Vec<M::Job>>,
     ) -> Result<Option<TaskSubmission<'o>>, SiteError> {
@@ -93,7 +92,7 @@ impl<M: Manager> Driver<M> {
             }
             checked => checked?,
         }
-        self.has_files(&order.tag, until)?;
+        self.has_files(&order.tag)?;
         let home = self.base.cluster.directory.replace(USER, &account);
         let paths = Paths::of(order, &home);
         let ticket = self.ticket(order, account, &paths);
