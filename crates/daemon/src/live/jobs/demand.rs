@@ -7,8 +7,7 @@ use std::sync::Arc;
 use tradewind_io::submission::{Conditions, Submission, TimeLimit};
 use tradewind_model::{
     Attribute, Attributes, Criterion, Demand, JobShape, Licence, LicenceShare, LicenceShares,
-    Market, Money, Pool, PoolId, Pools, Request, Shapes, SiteId, Span, Spread, Staging,
-    Terms,
+    Market, Money, Pool, PoolId, Pools, Request, Shapes, SiteId, Span, Spread, Terms,
 };
 
 use super::data;
