@@ -118,7 +118,7 @@ pub fn staged(
         let nothing = StagedData { stage_in, stage_out, cost: Money::ZERO };
         let name = grid.site_of(task.node).name.clone();
         let of_site: &mut StagedData = by_site.entry(name).or_insert(nothing);
-        of_site.cost = of_site.cost + staging_cost(window, task, (times, grid));
+        of_site.cost += staging_cost(window, task, (times, grid));
     }
     by_site
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
 use tradewind_web::documents::{
-    Choice, Explanation, Job, Limit, OtherPool, Part, Promise, Together,
+    Choice, Explanation, Job, JobData, Limit, OtherPool, Part, Promise, Together,
 };
 
 use super::{Sheet, explain, jobs, output, starts};
@@ -107,7 +107,7 @@ fn page(job: &Job) -> String {
     }
     line("layout", job.layout.clone());
     line("licences", job.takes_along());
-    line("data", job.data.as_ref().map(|data| data.words()));
+    line("data", job.data.as_ref().map(JobData::words));
     line("transfer", transfer(&job.parts));
     let array = job.array.map(|it| format!("index {} of the array of job {}", it.index, it.first));
     line("array", array);
