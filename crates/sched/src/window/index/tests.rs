@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tradewind_model::{Money, Performance, Price, Times};
+use tradewind_model::{JobData, Link, Links, Money, Performance, Price, Times};
 
+use super::super::front::FreeAtOnce;
 use super::super::tests::large::random_world;
 use super::super::tests::{any_criterion, any_world};
 use super::*;
@@ -36,6 +37,27 @@ proptest! {
         let ours = index.find(&world.slots, (&world.request, &search), Time(from), &mut scratch);
         let searcher = Searcher::new(&world.grid, &world.request, &search);
         prop_assert_eq!(ours, searcher.find(&world.slots, Time(from), &mut scratch));
+    }
+
+    /// A transfer follows no order of speeds: such jobs are for the plain search.
+    #[test]
+    fn answers_for_jobs_with_data_are_those_of_a_searcher(
+        world in any_world(), search in any_of_the_searches(), bytes in 1_u64..12,
+    ) {
+        let between = [world.grid.sites()[0].name.clone(), "store".to_owned()];
+        let links = Links::new(vec![Link { between, bandwidth: 8 }]).unwrap();
+        let data = JobData { input: bytes, from: "store".to_owned(), ..JobData::default() };
+        let data = Some(links.stage(world.grid.sites(), data).unwrap());
+        let request = Request { data, ..world.request };
+        let mut index = SlotIndex::new(&world.grid, &world.slots);
+        index.tuning = EAGER;
+        let mut scratch = Scratch::default();
+        let ours = index.find(&world.slots, (&request, &search), Time::MIN, &mut scratch);
+        let searcher = Searcher::new(&world.grid, &request, &search);
+        prop_assert_eq!(&ours, &searcher.find(&world.slots, Time::MIN, &mut scratch));
+        let front = FreeAtOnce::new(&world.grid, world.slots.as_slice(), Time(0));
+        let first = front.request(&world.grid, &request, &search).and_then(|it| front.find(&it));
+        prop_assert!(first.is_none() || first == ours);
     }
 
     /// Windows are taken out of the list until none is left.

@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use tradewind_model::{
-    Attributes, Criterion, Demand, Horizon, Job, Money, NodeId, Pool, PoolId, Pools, Price,
-    Profile, Request, Site, SiteId, Snapshot, Span, Terms, Time, Times,
+    Attributes, Criterion, Demand, Horizon, Job, JobData, Link, Links, Money, NodeId, Pool, PoolId,
+    Pools, Price, Profile, Request, Site, SiteId, Snapshot, Span, Staging, Terms, Time, Times,
 };
 
 use super::*;
@@ -28,7 +30,7 @@ fn the_first_nodes_have_the_longest_slots() {
 fn pools(drawn: &[(u32, u32, i64)]) -> Pools {
     let pool = |(at, &(nodes, speed, price)): (usize, &(u32, u32, i64))| Pool {
         name: format!("pool{at}"),
-        site: SiteId(0),
+        site: SiteId(at as u32 % 3),
         nodes,
         performance: performance(speed),
         price: Price::credits(price),
@@ -37,7 +39,20 @@ fn pools(drawn: &[(u32, u32, i64)]) -> Pools {
         times: if at % 2 == 0 { Times::Work } else { Times::Wall },
     };
     let all = drawn.iter().enumerate().map(pool).collect();
-    Pools::new(vec![Site { name: "site".to_owned() }], all).unwrap()
+    let sites = ["site", "near", "far"].map(|name| Site { name: name.to_owned() });
+    Pools::new(sites.to_vec(), all).unwrap()
+}
+
+/// So many bytes that are at the first site, a second for each to one of the others and two to the third.
+fn from_the_first_site(pools: &Pools, bytes: u64) -> Arc<Staging> {
+    let link = |(to, bandwidth): (&str, u64)| Link {
+        between: ["site".to_owned(), to.to_owned()],
+        bandwidth,
+    };
+    let links = Links::new([("near", 8), ("far", 4)].map(link).to_vec()).unwrap();
+    let from = "site".to_owned();
+    let data = JobData { input: bytes, from, output: 0, to: String::new() };
+    links.stage(pools.sites(), data).unwrap()
 }
 
 /// Something that holds nodes of a pool: which, how many, from, for.
@@ -74,6 +89,7 @@ fn demand(request: &Request) -> Demand {
         criterion: request.criterion.clone(),
         earliest_start: request.earliest_start,
         times: request.times,
+        data: request.data.clone(),
         ..Terms::NONE
     };
     Demand { terms: Some(terms.into()), ..Demand::new(request.tasks, request.work) }
@@ -108,7 +124,11 @@ proptest! {
         drawn in prop::collection::vec((1u32..12, prop::sample::select(vec![500u32, 990, 1_000, 2_000]), 0i64..4), 1..14),
         holds in prop::collection::vec((0usize..14, 1u32..8, 0i64..50, 1i64..30), 0..16),
         jobs in prop::collection::vec(job(), 1..4), alternatives in 1u32..4,
-        (overlapping, starts) in (any::<bool>(), prop::collection::vec(prop::option::of(0i64..20), 4)),
+        (overlapping, starts, data) in (
+            any::<bool>(),
+            prop::collection::vec(prop::option::of(0i64..20), 4),
+            prop::option::weighted(0.3, 1u64..30),
+        ),
     ) {
         let pools = pools(&drawn);
         let profiles = profiles(&pools, &holds);
@@ -116,6 +136,7 @@ proptest! {
         let mut jobs = jobs;
         for (job, start) in jobs.iter_mut().zip(starts) {
             job.request.earliest_start = start.map(Time);
+            job.request.data = data.map(|bytes| from_the_first_site(&pools, bytes));
         }
         let tasks: u32 = jobs.iter().map(|job| job.request.tasks).sum();
         let mut settings = CycleSettings::css();
