@@ -57,8 +57,7 @@ pub(super) fn reached<'a>(
     let mut reached = vec![false; sight.pools.as_slice().len()];
     for (demand, end) in batch {
         let terms = demand.terms();
-        let plain =
-            terms.spread == Spread::Grid && terms.licences.is_none() && terms.data.is_none();
+        let plain = terms.spread == Spread::Grid && terms.licences.is_none();
         if !plain || demand.is_moldable() {
             return None;
         }
