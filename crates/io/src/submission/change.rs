@@ -1,5 +1,7 @@
 //! What a user changes of a job that waits: options of a submission, given later.
 
+use tradewind_model::JobData;
+
 use super::options::{OPTIONS, OptionSpec};
 use super::script::{self, Around, Given, Origin};
 use super::{Submission, TimeLimit, Work};
@@ -14,8 +16,8 @@ const CHANGEABLE: [(&str, bool, Take); 27] = [
     ("budget", true, |job, new| job.terms.budget = new.terms.budget),
     ("comment", false, |job, new| job.comment.clone_from(&new.comment)),
     ("clusters", true, |job, new| job.terms.sites.clone_from(&new.terms.sites)),
-    ("data-in", true, |job, new| job.terms.data.clone_from(&new.terms.data)),
-    ("data-out", true, |job, new| job.terms.data.clone_from(&new.terms.data)),
+    ("data-in", true, take_input),
+    ("data-out", true, take_output),
     ("deadline", true, |job, new| job.terms.deadline = new.terms.deadline),
     ("dependency", true, |job, new| job.after.clone_from(&new.after)),
     ("earliest-start", true, |job, new| job.terms.earliest_start = new.terms.earliest_start),
@@ -38,6 +40,26 @@ const CHANGEABLE: [(&str, bool, Take); 27] = [
     ("time", true, |job, new| job.time = new.time.clone()),
     ("value", true, |job, new| job.terms.value = new.terms.value),
 ];
+
+/// The output stays as it was.
+fn take_input(job: &mut Submission, new: &Submission) {
+    let (old, new) = (data_of(job), data_of(new));
+    put_data(job, JobData { input: new.input, from: new.from, ..old });
+}
+
+/// The input stays as it was.
+fn take_output(job: &mut Submission, new: &Submission) {
+    let (old, new) = (data_of(job), data_of(new));
+    put_data(job, JobData { output: new.output, to: new.to, ..old });
+}
+
+fn data_of(job: &Submission) -> JobData {
+    job.terms.data.clone().unwrap_or_default()
+}
+
+fn put_data(job: &mut Submission, data: JobData) {
+    job.terms.data = (data.input > 0 || data.output > 0).then_some(data);
+}
 
 /// The options, by name.
 pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
@@ -192,6 +214,26 @@ mod tests {
         let wanted =
             Submission { name: "new".to_owned(), comment: None, on_lost: OnLost::Rerun, ..job() };
         assert_eq!((changed, change.plans_again()), (wanted, false));
+    }
+
+    #[test]
+    fn input_and_output_are_changed_by_themselves() {
+        let places = |input: u64, output: u64| {
+            let named =
+                |bytes: u64, name: &str| if bytes > 0 { name.to_owned() } else { String::new() };
+            let (from, to) = (named(input, "a"), named(output, "b"));
+            Some(JobData { input: input << 30, from, output: output << 30, to })
+        };
+        let mut job = job();
+        let mut after = |words: &[&str]| {
+            job = read(words).unwrap().of(&job).unwrap();
+            job.terms.data.clone()
+        };
+        assert_eq!(after(&["--data-in=2G@a"]), places(2, 0));
+        assert_eq!(after(&["--data-out=1G@b"]), places(2, 1), "its input stays");
+        assert_eq!(after(&["--data-in=5G@a"]), places(5, 1), "its output stays");
+        assert_eq!(after(&["--data-in="]), places(0, 1));
+        assert_eq!(after(&["--data-out="]), None);
     }
 
     #[test]

@@ -77,9 +77,9 @@ fn a_job_pays_no_more_than_the_expected_transfer() {
 }
 
 #[test]
-fn a_job_goes_where_its_data_is_if_that_is_better() {
+fn the_transfer_is_that_of_the_site_where_a_job_runs() {
     let mut stage = stage();
-    // Nodes of site b cost less, and the transfer to them takes 50 s for 20 s of work.
+    // The transfer to site b takes 50 s.
     let near = with(data((5, "a"), (0, "")), &[], 20);
     let near = Submission {
         terms: Conditions { criterion: tradewind_model::Criterion::Finish, ..near.terms },
