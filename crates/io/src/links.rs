@@ -54,20 +54,17 @@ pub(crate) fn read(
     sites: &[&str],
     notes: &mut Notes<'_>,
 ) -> Links {
-    let mut all = Vec::new();
+    let mut links = Links::default();
     for (i, item) in fields.list(key, notes).unwrap_or_default().iter().enumerate() {
         let Some(it) = Fields::of(item, format!("{key}[{i}]"), &LINK_KEYS, notes) else { continue };
         it.require(&LINK_KEYS, notes);
         let (between, bandwidth) = (ends(&it, sites, notes), bandwidth_of(&it, notes));
         let Some((between, bandwidth)) = between.zip(bandwidth) else { continue };
-        all.push(Link { between, bandwidth });
-        if let Err(wrong) = Links::new(all.clone()) {
+        if let Err(wrong) = links.add(Link { between, bandwidth }) {
             notes.error(it.line, &it.path, wrong.to_string(), "leave this link out");
-            all.pop();
         }
     }
-    // Those that were wrong are left out.
-    Links::new(all).unwrap_or_default()
+    links
 }
 
 fn ends(it: &Fields<'_, '_>, sites: &[&str], notes: &mut Notes<'_>) -> Option<[String; 2]> {

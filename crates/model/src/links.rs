@@ -47,20 +47,30 @@ impl Links {
     /// The first thing that is wrong with them.
     pub fn new(all: Vec<Link>) -> Result<Links, LinksError> {
         let mut links = Links::default();
-        for link in &all {
-            let [one, other] = link.between.clone();
-            if one == other {
-                return Err(LinksError::Loop(one));
-            }
-            if link.bandwidth == 0 {
-                return Err(LinksError::NoBandwidth(one, other));
-            }
-            links.places.extend(link.between.iter().cloned());
-            if links.by_ends.insert(ends(&one, &other), link.bandwidth).is_some() {
-                return Err(LinksError::Twice(one, other));
-            }
+        all.into_iter().try_for_each(|link| links.add(link))?;
+        Ok(links)
+    }
+
+    /// One link more. Logarithmic in the links.
+    ///
+    /// # Errors
+    /// What is wrong with it; then nothing is added.
+    pub fn add(&mut self, link: Link) -> Result<(), LinksError> {
+        let [one, other] = link.between.clone();
+        if one == other {
+            return Err(LinksError::Loop(one));
         }
-        Ok(Links { all, ..links })
+        if link.bandwidth == 0 {
+            return Err(LinksError::NoBandwidth(one, other));
+        }
+        let ends = ends(&one, &other);
+        if self.by_ends.contains_key(&ends) {
+            return Err(LinksError::Twice(one, other));
+        }
+        self.by_ends.insert(ends, link.bandwidth);
+        self.places.extend([one, other]);
+        self.all.push(link);
+        Ok(())
     }
 
     /// In the order in which they were given.
