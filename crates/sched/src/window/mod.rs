@@ -54,7 +54,7 @@ mod sweep;
 mod work;
 
 pub use front::{FreeAtOnce, FrontRequest};
-pub use index::{SlotIndex, WholeList};
+pub use index::{KeptWindows, SlotIndex, WholeList};
 pub use limits::derived_budget;
 pub(crate) use places::{least_demand, spans_for_one};
 pub use search::{Algorithm, Found, Proof, Scratch, Search, Variant};

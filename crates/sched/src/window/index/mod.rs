@@ -7,12 +7,14 @@
 //! and nothing else. The answer is the same as that of a [`Searcher`], ties included. Where too many
 //! nodes matter, a [`Searcher`] answers.
 
+mod kept;
 mod orders;
 mod query;
 mod subset;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,6 +25,7 @@ use tradewind_model::{
 use super::limits::MoneyLimits;
 use super::search::{Algorithm, Found, Scratch, Search, Variant};
 use super::searcher::Searcher;
+pub use kept::KeptWindows;
 use orders::{NodeOrders, OrderBy};
 use query::Query;
 
@@ -58,7 +61,7 @@ pub struct SlotIndex<'g> {
 struct Base<'g> {
     orders: NodeOrders,
     /// In order of start.
-    list: &'g [Slot],
+    list: Cow<'g, [Slot]>,
     /// By node, in order of start.
     by_node: Vec<Slot>,
     /// By node, where its slots begin; and the end of all.
@@ -66,9 +69,9 @@ struct Base<'g> {
 }
 
 impl<'g> Base<'g> {
-    fn new(grid: &Grid, list: &'g [Slot]) -> Base<'g> {
+    fn new(grid: &Grid, list: Cow<'g, [Slot]>) -> Base<'g> {
         let mut first = vec![0; grid.len() + 1];
-        for slot in list {
+        for slot in list.iter() {
             first[slot.node.0 as usize + 1] += 1;
         }
         for node in 0..grid.len() {
@@ -76,7 +79,7 @@ impl<'g> Base<'g> {
         }
         let mut next = first.clone();
         let mut by_node = list.to_vec();
-        for slot in list {
+        for slot in list.iter() {
             let place = &mut next[slot.node.0 as usize];
             by_node[*place as usize] = *slot;
             *place += 1;
@@ -88,6 +91,16 @@ impl<'g> Base<'g> {
         let node = node.0 as usize;
         &self.by_node[self.first[node] as usize..self.first[node + 1] as usize]
     }
+}
+
+/// Takes a span out of the slot of its node that holds it; `false` if none does.
+fn cut(slots: &mut Vec<Slot>, taken: Slot) -> bool {
+    let at = slots.partition_point(|slot| slot.end <= taken.start);
+    let holds = |slot: &Slot| slot.start <= taken.start && taken.end <= slot.end;
+    let Some(slot) = slots.get(at).copied().filter(holds) else { return false };
+    let left = [Slot { end: taken.start, ..slot }, Slot { start: taken.end, ..slot }];
+    slots.splice(at..=at, left.into_iter().filter(|slot| slot.start < slot.end));
+    true
 }
 
 /// Only a search of the whole list can answer, or it is faster.
@@ -106,7 +119,7 @@ enum Wanted {
 impl<'g> SlotIndex<'g> {
     /// Prepares `slots` on `grid`. O(p + n) for p slots and n nodes, and O(n log n) once by searches.
     pub fn new(grid: &'g Grid, slots: &'g SlotList) -> SlotIndex<'g> {
-        let base = Arc::new(Base::new(grid, slots.as_slice()));
+        let base = Arc::new(Base::new(grid, Cow::Borrowed(slots.as_slice())));
         SlotIndex { grid, base, changed: BTreeMap::new(), tuning: Tuning::USUAL }
     }
 
@@ -183,16 +196,12 @@ impl<'g> SlotIndex<'g> {
 
     /// A window was taken out of the list. Logarithmic in the changes, for each task.
     pub fn take(&mut self, window: &Window) {
-        for task in window.tasks() {
-            let (start, end) = (window.start(), window.start() + task.length);
+        for taken in window.taken() {
             let base = &self.base;
-            let slots =
-                self.changed.entry(task.node).or_insert_with(|| base.of(task.node).to_vec());
-            let at = slots.partition_point(|slot| slot.end <= start);
-            let Some(slot) = slots.get(at).copied() else { continue };
-            let left = [Slot { end: start, ..slot }, Slot { start: end, ..slot }];
-            let left = left.into_iter().filter(|slot| slot.start < slot.end);
-            slots.splice(at..=at, left);
+            cut(
+                self.changed.entry(taken.node).or_insert_with(|| base.of(taken.node).to_vec()),
+                taken,
+            );
         }
     }
 

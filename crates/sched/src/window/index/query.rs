@@ -41,19 +41,61 @@ impl<'a> Query<'a> {
         (request, search): (&'a Request, &'a Search),
         from: Time,
     ) -> Option<Query<'a>> {
-        let from = request.earliest_start.unwrap_or(from).max(from);
         // No window starts before the first slot.
         let from = index.base.list.first().map_or(from, |first| first.start.max(from));
-        let until = request.deadline.map_or(i64::MAX, |deadline| deadline.0);
-        let bounds = StartBounds { from: from.0, until };
-        let limits = MoneyLimits::of(request, search);
-        let dearest = i128::MAX;
-        let mut query = Query { index, request, search, limits, bounds, dearest };
+        let mut query = Query::within_cost(index, (request, search), from, i128::MAX);
         let others = query.least_of_others(OrderBy::Cost)?;
-        if let Some(budget) = limits.budget {
+        if let Some(budget) = query.limits.budget {
             query.dearest = i128::from(budget.0) - others;
         }
         Some(query)
+    }
+
+    /// If it is known what a task may cost at most.
+    pub(super) fn within_cost(
+        index: &'a SlotIndex<'a>,
+        (request, search): (&'a Request, &'a Search),
+        from: Time,
+        dearest: i128,
+    ) -> Query<'a> {
+        let from = request.earliest_start.unwrap_or(from).max(from);
+        let until = request.deadline.map_or(i64::MAX, |deadline| deadline.0);
+        let bounds = StartBounds { from: from.0, until };
+        let limits = MoneyLimits::of(request, search);
+        Query { index, request, search, limits, bounds, dearest }
+    }
+
+    pub(super) fn dearest(&self) -> i128 {
+        self.dearest
+    }
+
+    pub(super) fn bounds(&self) -> StartBounds {
+        self.bounds
+    }
+
+    /// The answer in any case.
+    pub(super) fn answer_anyhow(&self, wanted: Wanted, scratch: &mut Scratch) -> Option<Found> {
+        let all = self.index.base.list.len();
+        let answer = self.answer(wanted, scratch);
+        answer.unwrap_or_else(|WholeList| self.in_first(all, |_, _| true, scratch))
+    }
+
+    /// The best window of those that start in `[first, last]`, on nodes up to a bound.
+    pub(super) fn starting_within(
+        mut self,
+        (first, last): (i64, i64),
+        (by, limit): (OrderBy, i128),
+        scratch: &mut Scratch,
+    ) -> Option<Found> {
+        if self.count(by, limit) < self.wanted() {
+            return None;
+        }
+        self.bounds.from = self.bounds.from.max(first);
+        let begins = |_: &Ranked, slot: &Slot| slot.start.0 <= last;
+        self.up_to((by, limit), Time(last), begins, scratch).unwrap_or_else(|WholeList| {
+            let slots = self.index.base.list.partition_point(|slot| slot.start.0 <= last);
+            self.in_first(slots, begins, scratch)
+        })
     }
 
     pub(super) fn answer(&self, wanted: Wanted, scratch: &mut Scratch) -> Answer {
@@ -98,7 +140,7 @@ impl<'a> Query<'a> {
     }
 
     /// A lower bound of what all tasks but one take, whatever the nodes; `None` if too few suit.
-    fn least_of_others(&self, by: OrderBy) -> Option<i128> {
+    pub(super) fn least_of_others(&self, by: OrderBy) -> Option<i128> {
         let (mut sum, mut count) = (0, 0);
         for (bound, node) in self.index.base.orders.walk(self.request, by) {
             if !self.suits(node) {
@@ -111,6 +153,11 @@ impl<'a> Query<'a> {
             sum += i128::from(bound);
         }
         None
+    }
+
+    /// No task is shorter, in seconds.
+    pub(super) fn shortest(&self) -> i64 {
+        self.index.base.orders.walk(self.request, OrderBy::Length).next().map_or(0, |it| it.0)
     }
 
     fn count(&self, by: OrderBy, limit: i128) -> usize {
@@ -126,7 +173,7 @@ impl<'a> Query<'a> {
     }
 
     /// A task on the node, if it suits and is not too dear.
-    fn ranked(&self, node: NodeId) -> Option<Ranked> {
+    pub(super) fn ranked(&self, node: NodeId) -> Option<Ranked> {
         let facts = self.index.base.orders.facts(node);
         let times = self.request.times.at(facts.times);
         let length = times.length_of(self.request.work, facts.performance).max(Span(1));
@@ -214,7 +261,7 @@ impl<'a> Query<'a> {
         scratch: &mut Scratch,
     ) -> Answer {
         let nodes = self.count(by, limit);
-        let list = self.index.base.list;
+        let list = &self.index.base.list;
         let slots = list.partition_point(|slot| slot.start <= last_start);
         // The smaller share of all.
         let by_nodes =
@@ -303,8 +350,7 @@ impl<'a> Query<'a> {
         if longest <= reach {
             return Ok(Some(found));
         }
-        let shortest = self.index.base.orders.walk(self.request, OrderBy::Length).next();
-        let last_start = Time(finish - shortest.map_or(0, |it| it.0));
+        let last_start = Time(finish - self.shortest());
         let in_time =
             |node: &Ranked, slot: &Slot| slot.start.0.max(self.bounds.from) + node.length <= finish;
         self.up_to((OrderBy::Length, i128::from(longest)), last_start, in_time, scratch)

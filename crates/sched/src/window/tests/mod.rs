@@ -95,7 +95,7 @@ fn any_grid() -> impl Strategy<Value = Grid> {
     })
 }
 
-fn any_request() -> impl Strategy<Value = Request> {
+pub(super) fn any_request() -> impl Strategy<Value = Request> {
     let limits = (
         prop::option::weighted(0.6, 0_i64..80),
         prop::option::weighted(0.3, 0_i64..5),
