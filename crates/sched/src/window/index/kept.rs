@@ -8,7 +8,7 @@
 //! of it, and mostly leaves none.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{
@@ -18,8 +18,9 @@ use tradewind_model::{
 use super::super::csa::Score;
 use super::super::ranking::Ranked;
 use super::super::search::{Found, Scratch, Search};
-use super::orders::OrderBy;
+use super::orders::{NodeOrders, OrderBy};
 use super::query::Query;
+use super::with_node::Bounds;
 use super::{Base, SlotIndex, Tuning, Wanted, WholeList, cut};
 
 /// The index is made again when more of its nodes were changed: one of so many, and some.
@@ -187,13 +188,34 @@ impl<'g> KeptWindows<'g> {
 
     fn update(&mut self, changes: &[Before]) -> Vec<usize> {
         let KeptWindows { list, requests, scratch, .. } = self;
-        let others = requests.iter_mut().filter_map(|(key, kept)| {
-            let is_another = kept.update(list, changes, scratch);
-            is_another.then_some(*key)
-        });
-        let others = others.collect();
+        let mut others = BTreeSet::new();
+        let mut chances = Vec::new();
+        for (key, kept) in requests.iter_mut() {
+            if kept.loses(list, changes) {
+                kept.search_again(list, scratch);
+                others.insert(*key);
+            } else {
+                kept.chances(list, changes, |node, starts| chances.push((starts, *key, node)));
+            }
+        }
+        // Those that look at similar times share the nodes that are free then.
+        chances.sort_unstable_by_key(|((_, last), key, _)| (*last, *key));
+        let from = chances.iter().map(|((first, _), ..)| *first).min().unwrap_or_default();
+        let mut rest = &chances[..];
+        while let [((_, last), ..), ..] = rest {
+            let until = from.saturating_add((last - from).saturating_mul(2));
+            let (some, later) = rest.split_at(rest.partition_point(|((_, it), ..)| *it <= until));
+            let orders = list.free_within(from, some.last().map_or(from, |((_, it), ..)| *it));
+            for (starts, key, node) in some {
+                let Some(kept) = requests.get_mut(key) else { continue };
+                if kept.improve(list, (node, &orders), *starts, scratch) {
+                    others.insert(*key);
+                }
+            }
+            rest = later;
+        }
         self.list.tidy();
-        others
+        others.into_iter().collect()
     }
 }
 
@@ -229,6 +251,21 @@ impl<'g> Listed<'g> {
         let (tuning, changed_nodes) = (self.index.tuning, self.changed_nodes);
         *self = Listed { changed_nodes, ..Listed::new(grid, slots, self.from) };
         self.index.tuning = tuning;
+    }
+
+    /// The nodes with slots that start by `last` and do not end before `first`.
+    fn free_within(&self, first: i64, last: i64) -> NodeOrders {
+        let SlotIndex { base, changed, grid, .. } = &self.index;
+        let mut is_free = vec![false; grid.len()];
+        let until = base.list.partition_point(|slot| slot.start.0 <= last);
+        for slot in base.list[..until].iter().filter(|slot| slot.end.0 >= first) {
+            is_free[slot.node.0 as usize] = true;
+        }
+        for (node, slots) in changed {
+            let meets = |slot: &Slot| slot.start.0 <= last && slot.end.0 >= first;
+            is_free[node.0 as usize] = slots.iter().any(meets);
+        }
+        base.orders.only(is_free)
     }
 
     /// The first moment of `[first, last]` from which on so many nodes are free for so long; no
@@ -271,62 +308,70 @@ impl Kept {
         self.found = self.query(list).answer_anyhow(self.wanted, scratch);
     }
 
-    /// Whether the best window is another one now.
-    fn update(&mut self, list: &Listed<'_>, changes: &[Before], scratch: &mut Scratch) -> bool {
-        if changes.iter().any(|change| self.loses(list.index.of(change.node), change.node)) {
-            self.search_again(list, scratch);
-            return true;
-        }
-        let mut is_another = false;
+    /// Whether the window has a task that is in no slot of its node any more.
+    fn loses(&self, list: &Listed<'_>, changes: &[Before]) -> bool {
+        let Some(Found { window, .. }) = &self.found else { return false };
+        let start = window.start();
+        changes.iter().any(|change| {
+            let at = window.tasks().binary_search_by_key(&change.node, |task| task.node);
+            let end = at.map(|at| start + window.tasks()[at].length);
+            let holds = |slot: &Slot| slot.start <= start && end.is_ok_and(|end| end <= slot.end);
+            end.is_ok() && !list.index.of(change.node).iter().any(holds)
+        })
+    }
+
+    /// Hands each changed node with new starts to `each`, if a window there may be better.
+    fn chances(
+        &self,
+        list: &Listed<'_>,
+        changes: &[Before],
+        mut each: impl FnMut(Ranked, (i64, i64)),
+    ) {
+        let query = self.query(list);
         for change in changes {
-            let Some(node) = self.query(list).ranked(change.node) else { continue };
-            let bounds = self.query(list).bounds();
-            let starts = |slot: &Slot| bounds.starts(slot, node.length);
-            let (now, before) = (list.index.of(change.node), &change.slots);
-            for_new_starts(
-                now.iter().filter_map(starts),
-                || before.iter().filter_map(starts),
-                |span| {
-                    if let Some(better) = self.better(list, &node, span, scratch) {
-                        self.found = Some(better);
-                        is_another = true;
-                    }
-                },
-            );
+            let Some(node) = query.ranked(change.node) else { continue };
+            let starts = |slot: &Slot| query.bounds.starts(slot, node.length);
+            let now = list.index.of(change.node).iter().filter_map(starts);
+            let before = || change.slots.iter().filter_map(starts);
+            for_new_starts(now, before, |new| {
+                let Some(bounds) = self.reach(&node, new) else { return };
+                if let Some(first) =
+                    list.first_with(self.request.tasks, self.shortest, bounds.starts)
+                {
+                    each(node, (first, bounds.starts.1));
+                }
+            });
         }
+    }
+
+    /// Takes a better window than the known one that starts in this span, in which `node` is new, if
+    /// there is any.
+    fn improve(
+        &mut self,
+        list: &Listed<'_>,
+        (node, orders): (&Ranked, &NodeOrders),
+        starts: (i64, i64),
+        scratch: &mut Scratch,
+    ) -> bool {
+        let Some(bounds) = self.reach(node, starts) else { return false };
+        let query = self.query(list);
+        let sum = bounds.sum.or(query.budget().map(|budget| (OrderBy::Cost, budget)));
+        let found = query.with_node((node, orders), Bounds { sum, ..bounds }, scratch);
+        let known = self.found.as_ref();
+        let is_better =
+            |found: &Found| known.is_none_or(|known| self.is_before(&found.window, &known.window));
+        let better = found.filter(is_better);
+        let is_another = better.is_some();
+        self.found = better.or(self.found.take());
         is_another
     }
 
-    /// Whether the window has a task on `node` that is in none of its slots.
-    fn loses(&self, slots: &[Slot], node: NodeId) -> bool {
-        let Some(Found { window, .. }) = &self.found else { return false };
-        let Ok(at) = window.tasks().binary_search_by_key(&node, |task| task.node) else {
-            return false;
-        };
-        let (start, end) = (window.start(), window.start() + window.tasks()[at].length);
-        !slots.iter().any(|slot| slot.start <= start && end <= slot.end)
-    }
-
-    /// A better window than the known one that starts in this span, in which `node` is new.
-    fn better(
-        &self,
-        list: &Listed<'_>,
-        node: &Ranked,
-        (first, last): (i64, i64),
-        scratch: &mut Scratch,
-    ) -> Option<Found> {
-        let (last, bound) = self.reach(node, (first, last))?;
-        let first = list.first_with(self.request.tasks, self.shortest, (first, last))?;
-        let found = self.query(list).starting_within((first, last), bound, scratch)?;
-        let known = self.found.as_ref();
-        known.is_none_or(|known| self.is_before(&found.window, &known.window)).then_some(found)
-    }
-
-    /// Of the windows with `node` that start in `[first, last]`, those that may be better than the known
-    /// one start no later than this, and all their nodes are within this bound. `None`: there are none.
-    fn reach(&self, node: &Ranked, (first, last): (i64, i64)) -> Option<(i64, (OrderBy, i128))> {
+    /// Bounds of the windows with `node` that start in `[first, last]` and may be better than the
+    /// known one. `None`: there are none.
+    fn reach(&self, node: &Ranked, (first, last): (i64, i64)) -> Option<Bounds> {
         let any = (OrderBy::Cost, self.dearest);
-        let Some(Found { window, .. }) = &self.found else { return Some((last, any)) };
+        let of = |last, each| Bounds { starts: (first, last), each, sum: None };
+        let Some(Found { window, .. }) = &self.found else { return Some(of(last, any)) };
         match self.wanted {
             Wanted::Earliest => {
                 let start = window.start().0;
@@ -336,7 +381,7 @@ impl Kept {
                     tasks.map(|it| (it.cost.0, it.length.0, it.node)).max() < Some(key(node))
                 };
                 let is_out = first > start || first == start && behind();
-                (!is_out).then(|| (last.min(start), any))
+                (!is_out).then(|| of(last.min(start), any))
             }
             Wanted::Least(by) => {
                 let (sum, own) = match by {
@@ -344,19 +389,19 @@ impl Kept {
                     OrderBy::Length => (window.processor_time().0, node.length),
                 };
                 let limit = i128::from(sum) - self.others;
-                let limit = if by == OrderBy::Cost { limit.min(self.dearest) } else { limit };
-                (i128::from(own) <= limit).then_some((last, (by, limit)))
+                let sum = Some((by, i128::from(sum)));
+                (i128::from(own) <= limit).then_some(Bounds { sum, ..of(last, (by, limit)) })
             }
             Wanted::Runtime => {
                 let runtime = window.runtime().0;
                 let bound = (OrderBy::Length, i128::from(runtime));
-                (node.length <= runtime).then_some((last, bound))
+                (node.length <= runtime).then_some(of(last, bound))
             }
             Wanted::Finish => {
                 let finish = window.finish().0;
                 let last = last.min(finish - node.length);
                 let bound = (OrderBy::Length, i128::from(finish) - i128::from(first));
-                (first <= last).then_some((last, bound))
+                (first <= last).then_some(of(last, bound))
             }
         }
     }

@@ -13,6 +13,7 @@ mod query;
 mod subset;
 #[cfg(test)]
 mod tests;
+mod with_node;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -59,7 +60,7 @@ pub struct SlotIndex<'g> {
 /// The list as it was at first.
 #[derive(Debug)]
 struct Base<'g> {
-    orders: NodeOrders,
+    orders: Arc<NodeOrders>,
     /// In order of start.
     list: Cow<'g, [Slot]>,
     /// By node, in order of start.
@@ -84,7 +85,7 @@ impl<'g> Base<'g> {
             by_node[*place as usize] = *slot;
             *place += 1;
         }
-        Base { orders: NodeOrders::new(grid), list, by_node, first }
+        Base { orders: Arc::new(NodeOrders::new(grid)), list, by_node, first }
     }
 
     fn of(&self, node: NodeId) -> &[Slot] {

@@ -1,6 +1,6 @@
 //! Nodes in orders that no request changes: by price and speed.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use tradewind_model::{Grid, NodeId, Performance, Price, Request, Span, TimeMode, Times};
 
@@ -33,7 +33,9 @@ pub(super) struct NodeOrders {
     /// How much slower than the fastest that there may be.
     by_speed: OnceLock<KeyedNodes>,
     /// By node: what length and cost follow from.
-    facts: Vec<NodeFacts>,
+    facts: Arc<[NodeFacts]>,
+    /// If only some nodes are in the orders: all, and which.
+    some_of: Option<(Arc<NodeOrders>, Vec<bool>)>,
 }
 
 /// What a task's length and cost on a node follow from: small, so that many stay in a cache.
@@ -56,10 +58,30 @@ impl NodeOrders {
             by_price: OnceLock::new(),
             by_speed: OnceLock::new(),
             facts: facts.collect(),
+            some_of: None,
         }
     }
 
-    fn sorted(&self, key: impl Fn(&NodeFacts) -> u64) -> KeyedNodes {
+    /// Only the nodes for which `keep`, by node, is true. O(n) for each order, when it is first needed.
+    pub(super) fn only(self: &Arc<NodeOrders>, keep: Vec<bool>) -> NodeOrders {
+        NodeOrders {
+            by_rate: OnceLock::new(),
+            by_price: OnceLock::new(),
+            by_speed: OnceLock::new(),
+            facts: Arc::clone(&self.facts),
+            some_of: Some((Arc::clone(self), keep)),
+        }
+    }
+
+    /// The nodes by `key`: those of all that are kept, if `order` has all in this order.
+    fn sorted(
+        &self,
+        order: impl Fn(&NodeOrders) -> &[Keyed],
+        key: impl Fn(&NodeFacts) -> u64,
+    ) -> KeyedNodes {
+        if let Some((all, keep)) = &self.some_of {
+            return order(all).iter().filter(|it| keep[it.1 as usize]).copied().collect();
+        }
         let mut order: KeyedNodes = self.facts.iter().map(key).zip(0..).collect();
         order.sort_unstable();
         order
@@ -71,16 +93,17 @@ impl NodeOrders {
             let rate = (u128::from(it.price.0.unsigned_abs()) << FRACTION) / speed;
             u64::try_from(rate).unwrap_or(u64::MAX)
         };
-        self.by_rate.get_or_init(|| self.sorted(rate))
+        self.by_rate.get_or_init(|| self.sorted(NodeOrders::by_rate, rate))
     }
 
     fn by_price(&self) -> &[Keyed] {
-        self.by_price.get_or_init(|| self.sorted(|it| it.price.0.unsigned_abs()))
+        let price = |it: &NodeFacts| it.price.0.unsigned_abs();
+        self.by_price.get_or_init(|| self.sorted(NodeOrders::by_price, price))
     }
 
     fn by_speed(&self) -> &[Keyed] {
         let slowness = |it: &NodeFacts| u64::from(u32::MAX - it.performance.thousandths());
-        self.by_speed.get_or_init(|| self.sorted(slowness))
+        self.by_speed.get_or_init(|| self.sorted(NodeOrders::by_speed, slowness))
     }
 
     pub(super) fn facts(&self, node: NodeId) -> &NodeFacts {

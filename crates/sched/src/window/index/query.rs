@@ -26,10 +26,10 @@ struct Candidates {
 /// A request, its limits, and where to look.
 pub(super) struct Query<'a> {
     index: &'a SlotIndex<'a>,
-    request: &'a Request,
+    pub(super) request: &'a Request,
     search: &'a Search,
     limits: MoneyLimits,
-    bounds: StartBounds,
+    pub(super) bounds: StartBounds,
     /// What a task may cost at most: the budget without the minimum that all others cost.
     dearest: i128,
 }
@@ -69,8 +69,13 @@ impl<'a> Query<'a> {
         self.dearest
     }
 
-    pub(super) fn bounds(&self) -> StartBounds {
-        self.bounds
+    /// The budget, if there is one.
+    pub(super) fn budget(&self) -> Option<i128> {
+        self.limits.budget.map(|budget| i128::from(budget.0))
+    }
+
+    pub(super) fn slots_of(&self, node: NodeId) -> &[Slot] {
+        self.index.of(node)
     }
 
     /// The answer in any case.
@@ -78,24 +83,6 @@ impl<'a> Query<'a> {
         let all = self.index.base.list.len();
         let answer = self.answer(wanted, scratch);
         answer.unwrap_or_else(|WholeList| self.in_first(all, |_, _| true, scratch))
-    }
-
-    /// The best window of those that start in `[first, last]`, on nodes up to a bound.
-    pub(super) fn starting_within(
-        mut self,
-        (first, last): (i64, i64),
-        (by, limit): (OrderBy, i128),
-        scratch: &mut Scratch,
-    ) -> Option<Found> {
-        if self.count(by, limit) < self.wanted() {
-            return None;
-        }
-        self.bounds.from = self.bounds.from.max(first);
-        let begins = |_: &Ranked, slot: &Slot| slot.start.0 <= last;
-        self.up_to((by, limit), Time(last), begins, scratch).unwrap_or_else(|WholeList| {
-            let slots = self.index.base.list.partition_point(|slot| slot.start.0 <= last);
-            self.in_first(slots, begins, scratch)
-        })
     }
 
     pub(super) fn answer(&self, wanted: Wanted, scratch: &mut Scratch) -> Answer {
@@ -119,7 +106,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    fn wanted(&self) -> usize {
+    pub(super) fn wanted(&self) -> usize {
         self.request.tasks as usize
     }
 
@@ -202,7 +189,7 @@ impl<'a> Query<'a> {
     }
 
     /// The best window of these nodes, in slots that `keep` says.
-    fn among(
+    pub(super) fn among(
         &self,
         nodes: Vec<Ranked>,
         keep: impl Fn(&Ranked, &Slot) -> bool,
