@@ -120,6 +120,16 @@ impl<'a> Query<'a> {
         self.index.base.list.len() / self.index.tuning.share
     }
 
+    /// So many slots of the list start by then.
+    fn slots_by(&self, start: i64) -> usize {
+        self.index.base.list.partition_point(|slot| slot.start.0 <= start)
+    }
+
+    /// So many slots are searched first.
+    fn first_slots(&self) -> usize {
+        self.slots_by(self.bounds.from) + self.first_nodes()
+    }
+
     /// So many nodes are searched first.
     fn first_nodes(&self) -> usize {
         let (by_task, beside) = self.index.tuning.first_nodes;
@@ -234,7 +244,10 @@ impl<'a> Query<'a> {
         self.within(subset, scratch)
     }
 
-    fn within(&self, subset: Subset, scratch: &mut Scratch) -> Option<Found> {
+    fn within(&self, mut subset: Subset, scratch: &mut Scratch) -> Option<Found> {
+        if self.budget().is_some_and(|budget| !subset.keep_affordable(self.wanted(), budget)) {
+            return None;
+        }
         subset.find((self.index.grid, self.request, self.search), self.bounds, scratch)
     }
 
@@ -249,7 +262,7 @@ impl<'a> Query<'a> {
     ) -> Answer {
         let nodes = self.count(by, limit);
         let list = &self.index.base.list;
-        let slots = list.partition_point(|slot| slot.start <= last_start);
+        let slots = self.slots_by(last_start.0);
         // The smaller share of all.
         let by_nodes =
             nodes as u128 * list.len() as u128 <= slots as u128 * self.index.grid.len() as u128;
@@ -332,15 +345,24 @@ impl<'a> Query<'a> {
             (Ok(Some(found)), reach) => (found, reach),
             (other, _) => return other,
         };
-        let finish = found.window.finish().0;
-        let longest = finish - self.bounds.from;
-        if longest <= reach {
+        let mut finish = found.window.finish().0;
+        if finish - self.bounds.from <= reach {
             return Ok(Some(found));
         }
+        // Early slots mostly give a window that ends sooner, and leave less to look at.
+        let in_time = |finish: i64| {
+            move |it: &Ranked, slot: &Slot| slot.start.0.max(self.bounds.from) + it.length <= finish
+        };
+        let mut count = self.first_slots();
+        while count < self.slots_by(finish - self.shortest()).min(self.many_slots()) {
+            let sooner = self.in_first(count, in_time(finish), scratch);
+            finish = sooner.map_or(finish, |it| it.window.finish().0);
+            count *= 4;
+        }
+        let longest = finish - self.bounds.from;
         let last_start = Time(finish - self.shortest());
-        let in_time =
-            |node: &Ranked, slot: &Slot| slot.start.0.max(self.bounds.from) + node.length <= finish;
-        self.up_to((OrderBy::Length, i128::from(longest)), last_start, in_time, scratch)
+        let bound = (OrderBy::Length, i128::from(longest));
+        self.up_to(bound, last_start, in_time(finish), scratch)
     }
 
     /// The earliest start. The cheapest nodes give some window; all that begin no later have slots
@@ -359,6 +381,9 @@ impl<'a> Query<'a> {
                     return Ok(Some(found));
                 }
                 let start = found.window.start();
+                if let Some(first) = self.earliest_of_first(start, scratch) {
+                    return Ok(Some(first));
+                }
                 let in_time = |_: &Ranked, slot: &Slot| slot.start <= start;
                 return self.up_to((OrderBy::Cost, self.dearest), start, in_time, scratch);
             }
@@ -368,5 +393,24 @@ impl<'a> Query<'a> {
             count *= 4;
         }
         Err(WholeList)
+    }
+
+    /// The earliest start, if a small part of the slots up to this one shows it: a window needs no
+    /// slot that starts later than itself.
+    fn earliest_of_first(&self, start: Time, scratch: &mut Scratch) -> Option<Found> {
+        let all = self.slots_by(start.0);
+        if all > self.many_slots() {
+            return None;
+        }
+        let mut count = self.first_slots();
+        while count < all {
+            let next = self.index.base.list[count].start;
+            let found = self.in_first(count, |_, _| true, scratch);
+            if found.as_ref().is_some_and(|found| found.window.start() < next) {
+                return found;
+            }
+            count *= 4;
+        }
+        None
     }
 }

@@ -25,6 +25,41 @@ impl Subset {
         self.slots.push(Slot { node: NodeId(place as u32), ..*slot });
     }
 
+    /// Leaves out the nodes that are too dear beside the cheapest others; `false` if so many tasks
+    /// cost more than the budget. O(n) for n nodes and their slots.
+    pub(super) fn keep_affordable(&mut self, tasks: usize, budget: i128) -> bool {
+        let mut costs: Vec<i64> = self.nodes.iter().map(|node| node.cost).collect();
+        if costs.len() < tasks || tasks == 0 {
+            return false;
+        }
+        costs.select_nth_unstable(tasks - 1);
+        let others: i128 = costs[..tasks - 1].iter().map(|cost| i128::from(*cost)).sum();
+        let dearest = budget - others;
+        if i128::from(costs[tasks - 1]) > dearest {
+            return false;
+        }
+        let mut left = 0;
+        let places: Vec<Option<u32>> = (self.nodes.iter())
+            .map(|node| {
+                let place = (i128::from(node.cost) <= dearest).then_some(left);
+                left += u32::from(place.is_some());
+                place
+            })
+            .collect();
+        if left as usize == self.nodes.len() {
+            return true;
+        }
+        self.nodes.retain(|node| i128::from(node.cost) <= dearest);
+        self.slots.retain_mut(|slot| match places[slot.node.0 as usize] {
+            Some(place) => {
+                slot.node = NodeId(place);
+                true
+            }
+            None => false,
+        });
+        true
+    }
+
     /// The best window of these nodes in these slots.
     pub(super) fn find(
         mut self,
