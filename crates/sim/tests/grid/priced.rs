@@ -207,6 +207,33 @@ fn a_job_waits_for_the_second_that_it_can_afford() {
     assert_eq!(run.jobs[1].cost, Money::credits(30));
 }
 
+/// Under `fcfs` a job that can no longer start in time on nodes that it can pay for goes at once, and not
+/// when something else happens.
+#[test]
+fn a_job_that_can_no_longer_pay_in_time_lets_others_pass() {
+    let dearer = Series::new(&[(Time(0), 1_000_000), (Time(10), 5_000_000)]).unwrap();
+    let pools = grid(vec![pool(0, 1, 1_000, 0), pool(0, 1, 2_000, 1)]);
+    let rates = Rates::new(vec![None, Some(Arc::new(dearer))]);
+    let pools = Arc::new(pools.as_ref().clone().with_rates(rates));
+    let limited =
+        Terms { budget: Some(Money::credits(20)), deadline: Some(Time(50)), ..Terms::NONE };
+    let job = |number: i64, (submit, asked): (i64, i64), terms: Option<&Terms>| LogJob {
+        number,
+        submit: Some(Time(submit)),
+        run: Some(Span(asked)),
+        processors: Some(1),
+        requested: Some(Span(asked)),
+        user: 0,
+        terms: terms.map(|terms| Arc::new(terms.clone())),
+    };
+    // The second needs the free node until second 30 at the latest, and the first has it until 40.
+    let jobs = [job(0, (0, 40), None), job(1, (12, 20), Some(&limited)), job(2, (13, 10), None)];
+    let workload = workload(&pools, &jobs, Overrun::Extend);
+    let knobs = GridFillSettings { depth: Depth::First(0), ..GridFillSettings::default() };
+    let run = replay(&workload, ReplaySettings::default(), &mut GridFill::new(knobs));
+    assert_eq!(starts(&run), [Some(0), None, Some(31)]);
+}
+
 /// A job that the VO's limit keeps from a window at any price is refused, and does not wait for ever.
 #[test]
 fn a_job_that_prices_do_not_keep_waiting_is_refused() {

@@ -143,6 +143,22 @@ impl PlacementRequest {
         })
     }
 
+    /// A moment up to which the job is not refused for prices that change with time, whatever is free:
+    /// until then [`PlacementRequest::never`] gives nothing. `None` where they refuse no job, or this one
+    /// now.
+    pub(in crate::policy) fn possible_until(&self, now: Time) -> Option<Time> {
+        let last = |shape: &PlacementRequest| {
+            let prices = shape.prices.as_ref().filter(|it| shape.minds_prices() && !it.may_fall);
+            let Some(prices) = prices else { return Some(Time::INFINITY) };
+            let bounds = shape.bounds(Starts::from(now));
+            let of = |group| {
+                GroupWalk::new(shape, (group, prices), FreeNodes::Empty, bounds).last_of_a_piece()
+            };
+            shape.groups.iter().filter_map(of).max()
+        };
+        self.each().filter_map(last).max().filter(|last| *last < Time::INFINITY)
+    }
+
     /// What a booking costs within a group; `None` if the group lacks a pool or a cap is broken.
     pub(super) fn priced_cost(
         &self,
@@ -190,6 +206,19 @@ impl<'w> GroupWalk<'w> {
     }
 
     fn find(&mut self) -> Option<PricedBooking> {
+        self.find_in(GroupWalk::first_in)
+    }
+
+    /// The last start that the job can afford in the first piece that has any.
+    fn last_of_a_piece(&mut self) -> Option<Time> {
+        self.find_in(|walk, piece| walk.last_in(piece))
+    }
+
+    /// The first result in a piece that has nodes enough.
+    fn find_in<T>(
+        &mut self,
+        mut find: impl FnMut(&mut Self, StartPiece) -> Option<T>,
+    ) -> Option<T> {
         let mut at = self.bounds.from;
         // From then on all prices have come once for the nodes that are free since the last change.
         let mut settled = self.prices.rates.settled(at);
@@ -200,7 +229,7 @@ impl<'w> GroupWalk<'w> {
             let next = self.next(at)?;
             if usable >= u64::from(self.wish.wanted) {
                 let last = (next - Span(1)).min(self.bounds.until - Span(1));
-                if let Some(found) = self.first_in(StartPiece { first: at, last }) {
+                if let Some(found) = find(self, StartPiece { first: at, last }) {
                     return Some(found);
                 }
             }
@@ -235,6 +264,20 @@ impl<'w> GroupWalk<'w> {
                 Some(found) => yes = found,
                 None => no = middle,
             }
+        }
+        Some(yes)
+    }
+
+    /// The last start of the piece that the job can afford.
+    fn last_in(&self, StartPiece { first, last }: StartPiece) -> Option<Time> {
+        let affords = |start: Time| self.choose(start).0 <= self.wish.budget;
+        if affords(last) {
+            return Some(last);
+        }
+        let (mut yes, mut no) = (affords(first).then_some(first)?, last);
+        while no - yes > Span(1) {
+            let middle = yes + Span((no - yes).0 / 2);
+            if affords(middle) { yes = middle } else { no = middle }
         }
         Some(yes)
     }

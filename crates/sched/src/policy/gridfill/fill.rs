@@ -299,9 +299,9 @@ impl Fill {
     }
 
     /// The same where prices change: when the first job without a reservation can start beside all
-    /// reservations; if there is none, when a price changes, as jobs may then be refused. A job that
-    /// lacks nodes, whatever they cost, lacks them until something happens: nodes become free by
-    /// events alone.
+    /// reservations, or one that others wait for may have to be refused; if there is none, when a price
+    /// changes, as jobs may then be refused. A job that lacks nodes, whatever they cost, lacks them
+    /// until something happens: nodes become free by events alone.
     fn price_wake(
         &self,
         rates: &Rates,
@@ -310,13 +310,20 @@ impl Fill {
     ) -> Option<Time> {
         let from = books.now() + Span(1);
         let mut until = wake.unwrap_or(Time::INFINITY);
-        let heads = match self.settings.depth {
-            Depth::First(0) => 1,
-            _ => usize::MAX,
+        // How many jobs may start, and how many others wait for.
+        let (heads, waited_for) = match self.settings.depth {
+            Depth::First(0) => (1, 1),
+            Depth::First(count) => (usize::MAX, count as usize),
+            Depth::All => (usize::MAX, 0),
         };
         let unreserved = self.line.iter().filter(|it| it.waits_for_nodes()).take(heads);
-        let unreserved: Vec<&PoolsJob> = unreserved.filter(|it| it.reserved.is_none()).collect();
-        for waiting in &unreserved {
+        let unreserved = unreserved.enumerate().filter(|(_, it)| it.reserved.is_none());
+        let unreserved: Vec<(usize, &PoolsJob)> = unreserved.collect();
+        for (_, waiting) in unreserved.iter().take_while(|(place, _)| *place < waited_for) {
+            let last = waiting.wish.possible_until(books.now());
+            until = last.map_or(until, |last| until.min(last + Span(1)));
+        }
+        for (_, waiting) in &unreserved {
             let starts = Starts { from, until };
             if !waiting.wish.has_nodes(books.free(), starts) {
                 continue;
