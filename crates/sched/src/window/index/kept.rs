@@ -129,10 +129,15 @@ impl<'g> KeptWindows<'g> {
     /// window is not free any more or for which the node may make a better one.
     ///
     /// # Errors
-    /// [`SlotError`] if these are no slots of this node in order; nothing changes then.
+    /// [`SlotError`] if these are no slots of this node in order, or the grid has no such node; nothing
+    /// changes then.
     pub fn change(&mut self, node: NodeId, slots: Vec<Slot>) -> Result<Vec<usize>, SlotError> {
-        if let Some(other) = slots.iter().find(|slot| slot.node != node) {
+        let is_known = (node.0 as usize) < self.list.index.grid.len();
+        if let Some(other) = slots.iter().find(|slot| !is_known || slot.node != node) {
             return Err(SlotError::NotFree(*other));
+        }
+        if !is_known {
+            return Ok(Vec::new());
         }
         if let Some(pair) = slots.windows(2).find(|pair| pair[0].end > pair[1].start) {
             return Err(SlotError::Overlap(pair[0], pair[1]));

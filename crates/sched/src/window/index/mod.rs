@@ -88,9 +88,11 @@ impl<'g> Base<'g> {
         Base { orders: Arc::new(NodeOrders::new(grid)), list, by_node, first }
     }
 
+    /// None of a node that the grid does not have.
     fn of(&self, node: NodeId) -> &[Slot] {
         let node = node.0 as usize;
-        &self.by_node[self.first[node] as usize..self.first[node + 1] as usize]
+        let bounds = self.first.get(node).zip(self.first.get(node + 1));
+        bounds.map_or(&[], |(first, end)| &self.by_node[*first as usize..*end as usize])
     }
 }
 

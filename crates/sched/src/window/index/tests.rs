@@ -256,9 +256,13 @@ fn slots_that_are_none_of_the_node_are_refused() {
     for slots in refused {
         assert!(kept.change(NodeId(0), slots).is_err());
     }
-    let task =
-        tradewind_model::Task { node: NodeId(0), length: Span(1_000), cost: Money(1), group: 0 };
-    assert!(kept.take(&Window::new(Time(0), vec![task]).unwrap()).is_err());
+    assert!(kept.change(NodeId(9), vec![slot(9, 0, 9)]).is_err());
+    assert_eq!(kept.change(NodeId(9), Vec::new()), Ok(Vec::new()));
+    for node in [0, 9] {
+        let (node, length) = (NodeId(node), Span(1_000));
+        let task = tradewind_model::Task { node, length, cost: Money(1), group: 0 };
+        assert!(kept.take(&Window::new(Time(0), vec![task]).unwrap()).is_err());
+    }
     assert_eq!(kept.best(key), before.as_ref());
     let unlike = Search::best(Criterion::Sum("watts".into()));
     assert_eq!(kept.add(Request::new(1, Span(10)), unlike), Err(WholeList));
