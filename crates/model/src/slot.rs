@@ -61,6 +61,26 @@ pub enum SlotError {
     NoLicence(LicenceId),
 }
 
+/// Nodes by their last bits: most nodes that are not among a few are ruled out without a search.
+struct NodeFilter([u64; NodeFilter::WORDS]);
+
+impl NodeFilter {
+    const WORDS: usize = 16;
+
+    fn of(nodes: impl Iterator<Item = NodeId>) -> NodeFilter {
+        let mut words = [0; NodeFilter::WORDS];
+        for NodeId(node) in nodes {
+            words[(node / 64) as usize % NodeFilter::WORDS] |= 1 << (node % 64);
+        }
+        NodeFilter(words)
+    }
+
+    /// `false`: it is none of them.
+    fn has(&self, NodeId(node): NodeId) -> bool {
+        self.0[(node / 64) as usize % NodeFilter::WORDS] >> (node % 64) & 1 == 1
+    }
+}
+
 impl SlotList {
     /// A list of `slots`, sorted by start; slots of equal start stay in the order given.
     ///
@@ -297,10 +317,11 @@ impl SlotList {
     fn subtract_many(&mut self, window: &Window) -> Result<(), SlotError> {
         let reach = self.slots.partition_point(|slot| slot.start <= window.start());
         let tasks = window.tasks();
+        let maybe = NodeFilter::of(tasks.iter().map(|task| task.node));
         let mut at = vec![usize::MAX; tasks.len()];
         let shortest = tasks.iter().map(|task| task.length).min().unwrap_or_default();
         for (i, slot) in self.slots[..reach].iter().enumerate() {
-            if slot.end < window.start() + shortest {
+            if slot.end < window.start() + shortest || !maybe.has(slot.node) {
                 continue;
             }
             if let Ok(k) = tasks.binary_search_by_key(&slot.node, |task| task.node)
@@ -334,10 +355,12 @@ impl SlotList {
         let mut taken: Vec<(Slot, usize)> =
             windows.iter().flat_map(Window::taken).zip(0..).collect();
         taken.sort_unstable_by_key(|(slot, _)| slot.node);
+        let maybe = NodeFilter::of(taken.iter().map(|(slot, _)| slot.node));
         let mut at = vec![usize::MAX; taken.len()];
         let reach = self.slots.partition_point(|slot| slot.start <= start);
         for (i, slot) in self.slots[..reach].iter().enumerate() {
             if slot.end > start
+                && maybe.has(slot.node)
                 && let Ok(k) = taken.binary_search_by_key(&slot.node, |(taken, _)| taken.node)
                 && slot.end >= taken[k].0.end
             {

@@ -57,6 +57,24 @@ fn overlap_and_emptiness_are_refused() {
     assert_eq!(SlotList::new(vec![slot(0, 4, 4)]), Err(SlotError::Empty(slot(0, 4, 4))));
 }
 
+/// Node numbers with the same last bits are other nodes all the same.
+#[test]
+fn nodes_far_apart_are_told_apart() {
+    let nodes = [5, 6, 5 + 1_024, 6 + 1_024, 5 + 2_048];
+    let idle: Vec<(u32, i64, i64)> = nodes.iter().map(|node| (*node, 0, 100)).collect();
+    for taken in [[5, 6], [6, 1_029], [1_029, 1_030], [1_030, 2_053]] {
+        let mut it = list(&idle);
+        it.subtract_window(&window(0, &taken.map(|node| (node, 60)))).unwrap();
+        let left = nodes.map(|node| (node, if taken.contains(&node) { 60 } else { 0 }, 100));
+        assert_eq!(it, list(&left), "{taken:?}");
+        let mut together = list(&idle);
+        let each = taken.map(|node| window(0, &[(node, 60)]));
+        together.subtract_together(&each).unwrap();
+        assert_eq!(together, it);
+    }
+    assert!(list(&idle).subtract_window(&window(0, &[(5, 60), (7, 60)])).is_err());
+}
+
 /// A second by second picture of one node's idle time.
 fn idle(list: &SlotList, node: u32) -> Vec<i64> {
     let of_node = list.as_slice().iter().filter(|slot| slot.node.0 == node);
