@@ -8,7 +8,8 @@ use tradewind_model::SiteId;
 use crate::live::{Act, Instruction};
 use crate::site::{SiteError, Tag};
 
-/// So long after an order has failed once it is sent again; each further time after twice as long.
+/// So long after an order has failed, or was answered and is still wanted, it is sent again; each further
+/// time after twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -16,10 +17,12 @@ struct Sent {
     site: SiteId,
     /// Not before.
     again: Instant,
-    /// How often in a row it has failed.
-    failures: u32,
-    /// It has failed since it was sent last.
-    has_failed: bool,
+    /// How often in a row it had the same kind of answer: that it was carried out, or not.
+    answers: u32,
+    /// Of the last of them.
+    was_ok: bool,
+    /// It was answered since it was sent last.
+    is_answered: bool,
 }
 
 /// Orders that were sent and not carried out yet, as far as is known.
@@ -55,14 +58,16 @@ impl SentOrders {
         for order in orders {
             let again = now + patience;
             let sent = self.orders.entry((order.tag.clone(), order.act));
-            let sent =
-                sent.or_insert(Sent { site: order.site, again, failures: 0, has_failed: false });
-            (sent.again, sent.has_failed) = (again, false);
+            let (site, answers) = (order.site, 0);
+            let new = Sent { site, again, answers, was_ok: false, is_answered: false };
+            let sent = sent.or_insert(new);
+            (sent.again, sent.is_answered) = (again, false);
         }
     }
 
     /// A site that cannot be reached would get an order that failed hundreds of times a second if it
-    /// were sent again at once.
+    /// were sent again at once. The same goes for a withdrawal, which is wanted until the task is over: a
+    /// site says yes at once, and stopping may take minutes.
     pub(super) fn answered(
         &mut self,
         (tag, act): (&Tag, Act),
@@ -70,16 +75,19 @@ impl SentOrders {
         now: Instant,
     ) {
         let order = (tag.clone(), act);
-        if answer.is_ok() {
+        if answer.is_ok() && act != Act::Withdraw {
             self.orders.remove(&order);
         } else if let (Err(SiteError::Staging), Some(sent)) = (answer, self.orders.get_mut(&order))
         {
             // All goes well there.
             sent.again = now + FIRST_PAUSE;
         } else if let Some(sent) = self.orders.get_mut(&order) {
-            let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(sent.failures));
-            sent.failures += 1;
-            (sent.again, sent.has_failed) = (now + pause.min(self.patience), true);
+            if answer.is_ok() != sent.was_ok {
+                (sent.answers, sent.was_ok) = (0, answer.is_ok());
+            }
+            let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(sent.answers));
+            sent.answers = sent.answers.saturating_add(1);
+            (sent.again, sent.is_answered) = (now + pause.min(self.patience), true);
         }
     }
 
@@ -88,9 +96,9 @@ impl SentOrders {
         if !answers {
             self.lost.insert(site);
         } else if self.lost.remove(&site) {
-            self.orders.retain(|_, sent| sent.site != site || !sent.has_failed);
+            self.orders.retain(|_, sent| sent.site != site || !sent.is_answered);
             let left = self.orders.values_mut().filter(|sent| sent.site == site);
-            left.for_each(|sent| sent.failures = 0);
+            left.for_each(|sent| sent.answers = 0);
         }
     }
 }
@@ -113,9 +121,18 @@ mod tests {
 
     /// Sends the order and lets it fail; how many seconds later it is sent again.
     fn pause_after_failure(told: &mut SentOrders, now: &mut Instant) -> u64 {
+        pause_after(told, &refused(), now)
+    }
+
+    /// The same with any answer.
+    fn pause_after(
+        told: &mut SentOrders,
+        answer: &Result<(), SiteError>,
+        now: &mut Instant,
+    ) -> u64 {
         let order = order(1);
         told.sent(std::slice::from_ref(&order), *now);
-        told.answered((&order.tag, order.act), &refused(), *now);
+        told.answered((&order.tag, order.act), answer, *now);
         let begin = *now;
         while told.is_told(&order.tag, order.act, *now) {
             *now += Duration::from_secs(1);
@@ -131,6 +148,24 @@ mod tests {
         // One that was carried out and is wanted once more begins with the first pause.
         told.answered((&order(1).tag, Act::Withdraw), &Ok(()), now);
         assert_eq!(pause_after_failure(&mut told, &mut now), 1);
+    }
+
+    /// It is wanted until the task is over, and every site says yes at once.
+    #[test]
+    fn a_withdrawal_of_a_task_that_stops_slowly_is_not_sent_all_the_time() {
+        let (mut told, mut now) = (SentOrders::new(PATIENCE), Instant::now());
+        let pauses: Vec<u64> = (0..7).map(|_| pause_after(&mut told, &Ok(()), &mut now)).collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30]);
+        assert_eq!(pause_after_failure(&mut told, &mut now), 1);
+        assert_eq!(pause_after_failure(&mut told, &mut now), 2);
+        // A controller that was away may have lost it.
+        assert_eq!(pause_after(&mut told, &Ok(()), &mut now), 1);
+        told.sent(&[order(1)], now);
+        told.answered((&order(1).tag, Act::Withdraw), &Ok(()), now);
+        told.surveyed(SiteId(0), false);
+        assert!(told.is_told(&order(1).tag, Act::Withdraw, now));
+        told.surveyed(SiteId(0), true);
+        assert!(!told.is_told(&order(1).tag, Act::Withdraw, now));
     }
 
     #[test]

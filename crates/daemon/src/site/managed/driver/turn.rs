@@ -366,8 +366,11 @@ impl<M: Manager> Driver<M> {
         }
     }
 
-    /// The manager's word on the task is wanted soon.
+    /// The manager's word on the task is wanted soon. A look that is due for it already is not put off.
     pub(super) fn await_word(&mut self, tag: &Tag) {
-        self.known.awaited.insert(tag.clone(), now() + KNOWN);
+        let listed = self.known.listed;
+        if self.known.awaited.get(tag).is_none_or(|from| *from <= listed) {
+            self.known.awaited.insert(tag.clone(), now() + KNOWN);
+        }
     }
 }
