@@ -57,9 +57,8 @@ fn overlap_and_emptiness_are_refused() {
     assert_eq!(SlotList::new(vec![slot(0, 4, 4)]), Err(SlotError::Empty(slot(0, 4, 4))));
 }
 
-/// Node numbers with the same last bits are other nodes all the same.
 #[test]
-fn nodes_far_apart_are_told_apart() {
+fn nodes_with_the_same_last_bits_are_others() {
     let nodes = [5, 6, 5 + 1_024, 6 + 1_024, 5 + 2_048];
     let idle: Vec<(u32, i64, i64)> = nodes.iter().map(|node| (*node, 0, 100)).collect();
     for taken in [[5, 6], [6, 1_029], [1_029, 1_030], [1_030, 2_053]] {

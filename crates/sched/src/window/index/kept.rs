@@ -20,7 +20,7 @@ use super::super::ranking::Ranked;
 use super::super::search::{Found, Scratch, Search};
 use super::orders::{NodeOrders, OrderBy};
 use super::query::Query;
-use super::with_node::Bounds;
+use super::with_node::WindowBounds;
 use super::{Base, SlotIndex, Tuning, Wanted, WholeList, cut};
 
 /// The index is made again when more of its nodes were changed: one of so many, and some.
@@ -361,7 +361,7 @@ impl Kept {
         let Some(bounds) = self.reach(node, starts) else { return false };
         let query = self.query(list);
         let sum = bounds.sum.or(query.budget().map(|budget| (OrderBy::Cost, budget)));
-        let found = query.with_node((node, orders), Bounds { sum, ..bounds }, scratch);
+        let found = query.with_node((node, orders), WindowBounds { sum, ..bounds }, scratch);
         let known = self.found.as_ref();
         let is_better =
             |found: &Found| known.is_none_or(|known| self.is_before(&found.window, &known.window));
@@ -371,11 +371,11 @@ impl Kept {
         is_another
     }
 
-    /// Bounds of the windows with `node` that start in `[first, last]` and may be better than the
+    /// WindowBounds of the windows with `node` that start in `[first, last]` and may be better than the
     /// known one. `None`: there are none.
-    fn reach(&self, node: &Ranked, (first, last): (i64, i64)) -> Option<Bounds> {
+    fn reach(&self, node: &Ranked, (first, last): (i64, i64)) -> Option<WindowBounds> {
         let any = (OrderBy::Cost, self.dearest);
-        let of = |last, each| Bounds { starts: (first, last), each, sum: None };
+        let of = |last, each| WindowBounds { starts: (first, last), each, sum: None };
         let Some(Found { window, .. }) = &self.found else { return Some(of(last, any)) };
         match self.wanted {
             Wanted::Earliest => {
@@ -395,7 +395,7 @@ impl Kept {
                 };
                 let limit = i128::from(sum) - self.others;
                 let sum = Some((by, i128::from(sum)));
-                (i128::from(own) <= limit).then_some(Bounds { sum, ..of(last, (by, limit)) })
+                (i128::from(own) <= limit).then_some(WindowBounds { sum, ..of(last, (by, limit)) })
             }
             Wanted::Runtime => {
                 let runtime = window.runtime().0;

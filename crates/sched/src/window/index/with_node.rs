@@ -9,7 +9,7 @@ use super::query::Query;
 
 /// Which windows may be worth while.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct WindowBounds {
     /// The first and the last start.
     pub(super) starts: (i64, i64),
     /// What each node may take at most.
@@ -24,7 +24,7 @@ impl Query<'_> {
     pub(super) fn with_node(
         mut self,
         (node, orders): (&Ranked, &NodeOrders),
-        bounds: Bounds,
+        bounds: WindowBounds,
         scratch: &mut Scratch,
     ) -> Option<Found> {
         let others = self.wanted() - 1;
@@ -42,7 +42,7 @@ impl Query<'_> {
     }
 
     /// The other nodes of `orders` that are free at some of the starts.
-    fn others_at(&self, orders: &NodeOrders, node: &Ranked, bounds: Bounds) -> Vec<Ranked> {
+    fn others_at(&self, orders: &NodeOrders, node: &Ranked, bounds: WindowBounds) -> Vec<Ranked> {
         let (by, limit) = bounds.each;
         let (first, last) = bounds.starts;
         let is_free = |it: &Ranked, slot: &Slot| {

@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::base::unwritten;
+use super::judge::is_other;
 use super::manager::{Manager, ManagerJob};
 use super::{Driver, find};
 use tradewind_io::submission::signal::Warning;
 
 use crate::site::clock::now;
-use crate::site::managed::spool::RecallOutcome;
+use crate::site::managed::spool::{RecallOutcome, Trace};
 use crate::site::managed::tickets::{Ticket, TicketEnd};
 use crate::site::{Exit, SiteError, Tag};
 
@@ -36,16 +37,25 @@ impl<M: Manager> Driver<M> {
                 let Some(ticket) = self.base.tickets.get(tag) else { return Ok(()) };
                 self.manager.cancel(&self.base, ticket, Some(&job))
             }
-            Some(_) => {
+            Some(job) if !self.is_of_another(tag, &job)? => {
                 self.await_word(tag);
                 Ok(())
             }
-            None => {
+            _ => {
                 self.base.change(tag, |ticket| ticket.is_withdrawn = true)?;
                 self.await_word(tag);
                 self.claim_or_stop(tag)
             }
         }
+    }
+
+    /// Whether the task has its nodes in another job than this one, which is over. A submission that
+    /// seemed to fail may have come through all the same, and its job has an earlier mark.
+    fn is_of_another(&self, tag: &Tag, job: &M::Job) -> Result<bool, SiteError> {
+        let Some(ticket) = self.base.tickets.get(tag) else { return Ok(false) };
+        let traces = self.base.spool(ticket).look(std::slice::from_ref(tag))?;
+        let runs = |trace: &Trace| trace.end.is_none() && is_other(job, trace);
+        Ok(traces.get(tag).is_some_and(runs))
     }
 
     /// As [`Site::notify`](crate::site::Site::notify) says.
