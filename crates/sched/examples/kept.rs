@@ -37,12 +37,7 @@ fn main() -> Result<(), Failure> {
     let grid = grid(nodes)?;
     for busy in [0, 99] {
         let mut random = Pcg64Mcg::seed_from_u64(11);
-        // Of 100 nodes, so many are free only in five hours.
-        let later = |random: &mut Pcg64Mcg| match random.random_range(0..100) < busy {
-            true => 20_000,
-            false => 0,
-        };
-        let list = slots(&mut random, (nodes, count.div_ceil(nodes)), later)?;
+        let list = slots(&mut random, (nodes, count.div_ceil(nodes)), busy)?;
         println!("{nodes} nodes, {} slots, {busy} % busy, {requests} requests", list.len());
         for criterion in CRITERIA {
             one_case((&grid, &list), requests, changes, &[criterion])?;

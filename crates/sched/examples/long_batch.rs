@@ -21,7 +21,7 @@ const END: i64 = 100_000;
 fn snapshot(nodes: u32, count: u32) -> Result<Snapshot, Box<dyn Error>> {
     let grid = grid(nodes)?;
     let mut random = Pcg64Mcg::seed_from_u64(11);
-    let slots = slots(&mut random, (nodes, count.div_ceil(nodes)), |_| 0)?;
+    let slots = slots(&mut random, (nodes, count.div_ceil(nodes)), 0)?;
     let criteria =
         [Criterion::Start, Criterion::Cost, Criterion::Finish, Criterion::Runtime].into_iter();
     let jobs = criteria.cycle().take(50).enumerate().map(|(at, criterion)| {

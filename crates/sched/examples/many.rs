@@ -9,7 +9,7 @@ mod lists;
 
 use std::error::Error;
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Criterion, Grid, Money, Request, SlotList, Span, Time, Window};
 use tradewind_sched::window::{Scratch, Search, Searcher, SlotIndex};
@@ -28,12 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let grid = grid(nodes)?;
     for busy in [0, 99] {
         let mut random = Pcg64Mcg::seed_from_u64(11);
-        // Of 100 nodes, so many are free only later.
-        let later = |random: &mut Pcg64Mcg| match random.random_range(0..100) < busy {
-            true => 20_000,
-            false => 0,
-        };
-        let slots = slots(&mut random, (nodes, count.div_ceil(nodes)), later)?;
+        let slots = slots(&mut random, (nodes, count.div_ceil(nodes)), busy)?;
         for budget in BUDGETS {
             one_case((&grid, &slots), (tasks, requests), budget, busy);
         }

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rounds: i64 = arguments.next().map_or(Ok(10), |it| it.parse())?;
     let mut random = Pcg64Mcg::seed_from_u64(11);
     let grid = grid(nodes)?;
-    let slots = slots(&mut random, (nodes, count / nodes), |_| 0)?;
+    let slots = slots(&mut random, (nodes, count / nodes), 0)?;
     let mut sum = 0u64;
     let mut add = |window: &Window| {
         let (cost, finish) = (window.cost().0.unsigned_abs(), window.finish().0.unsigned_abs());

@@ -24,16 +24,17 @@ pub(crate) fn grid(nodes: u32) -> Result<Grid, Box<dyn Error>> {
     Ok(Grid::new(vec![Site { name: "site".to_owned() }], (0..nodes).map(node).collect())?)
 }
 
-/// As many slots on each node, with gaps between them; `later`: seconds by which a node is free
-/// later than others.
+/// As many slots on each node, with gaps between them. Of 100 nodes, `busy` are free only in some
+/// five hours.
 pub(crate) fn slots(
     random: &mut Pcg64Mcg,
     (nodes, per_node): (u32, u32),
-    mut later: impl FnMut(&mut Pcg64Mcg) -> i64,
+    busy: u32,
 ) -> Result<SlotList, Box<dyn Error>> {
     let mut all = Vec::new();
     for node in 0..nodes {
-        let later = later(random);
+        let is_busy = busy > 0 && random.random_range(0..100) < busy;
+        let later = if is_busy { 20_000 } else { 0 };
         let mut at = random.random_range(0..2_000i64) + later;
         for _ in 0..per_node {
             let end = at + random.random_range(600..7_200i64);

@@ -371,7 +371,7 @@ impl Kept {
         is_another
     }
 
-    /// WindowBounds of the windows with `node` that start in `[first, last]` and may be better than the
+    /// Bounds of the windows with `node` that start in `[first, last]` and may be better than the
     /// known one. `None`: there are none.
     fn reach(&self, node: &Ranked, (first, last): (i64, i64)) -> Option<WindowBounds> {
         let any = (OrderBy::Cost, self.dearest);
