@@ -225,6 +225,27 @@ fn acknowledged_submissions_may_vanish_and_nothing_runs_twice() {
     }
 }
 
+/// A submission that seemed to fail has come through, and the job of the second one is over and listed:
+/// the task is stopped in the first.
+#[test]
+fn a_task_is_stopped_in_whichever_of_its_jobs_it_is() {
+    let cluster = Cluster::start(&Plan::of("w", 2));
+    let mut bench = SlurmBench::new(&cluster, "main", 2);
+    let order = order(&mut bench, 1, &sleeps(100, 0));
+    bench.site().submit(&order).unwrap();
+    until_running(&mut bench, &order.tag);
+    let listed = cluster.say(&["squeue", "-h", "-o", "%i %k"]);
+    let (first, mark) = listed.trim().split_once(' ').unwrap();
+    let (tag, _) = mark.rsplit_once(' ').unwrap();
+    let (first, earlier) = (format!("jobid={first}"), format!("comment={tag} 1"));
+    cluster.say(&["scontrol", "update", &first, &earlier]);
+    let second = cluster.job(&["--hold", &format!("--comment={mark}")]);
+    cluster.say(&["scancel", &second]);
+    cluster.until_state(&second, "");
+    bench.site().withdraw(&order.tag).unwrap();
+    assert_eq!(until_ended(&mut bench, &order.tag).1, Exit::Withdrawn);
+}
+
 #[test]
 fn a_dead_node_ends_its_tasks_and_is_not_up() {
     let cluster = Cluster::start(&Plan::of("k", 2));
