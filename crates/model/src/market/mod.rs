@@ -178,6 +178,11 @@ impl Market {
         &self.pools
     }
 
+    /// The same, to be kept: they do not change when prices do.
+    pub fn shared_pools(&self) -> &Arc<Pools> {
+        &self.pools
+    }
+
     /// Nodes of all pools.
     pub fn processors(&self) -> u32 {
         self.pools.nodes()

@@ -4,6 +4,7 @@ use tradewind_model::{Licence, Pool, PoolId, Pools, Profile, Time};
 
 use super::rooms::{RoomRequest, Rooms};
 use super::search::Starts;
+use super::wish::PoolOffer;
 use crate::policy::availability::{Capacity, Taken};
 
 /// A time that holds all times at which nodes of a pool became free.
@@ -138,6 +139,12 @@ impl Free {
     /// Profiles of free nodes, by pool; the origin of some may be earlier than [`Capacity::now`].
     pub(in crate::policy) fn profiles(&self) -> &[Profile] {
         &self.profiles
+    }
+
+    /// Nodes of the offer that are free from `at` on for as long as a task takes.
+    pub(super) fn usable(&self, offer: &PoolOffer, at: Time) -> u32 {
+        let free = self.profiles[offer.pool.index()].min(at, offer.length);
+        free.clamp(0, i64::from(offer.nodes)) as u32
     }
 
     /// A booking was lifted for good.

@@ -3,6 +3,7 @@
 
 mod booking;
 mod free;
+mod lazy;
 mod licences;
 mod names;
 mod outline;
@@ -15,12 +16,13 @@ mod wish;
 
 pub(crate) use booking::{Booking, Part};
 pub(super) use free::{Free, PoolOpening};
+pub(super) use lazy::LazyRequest;
 pub(super) use licences::Along;
 pub(crate) use names::Names;
 pub(super) use outline::{RequestOutline, fits_at_once};
 pub(super) use search::{PoolRoom, Starts};
 pub use shapes::ShapeRule;
-pub(super) use tariff::Tariff;
+pub(super) use tariff::{FEW, Tariff};
 pub use tradewind_model::Spread;
 pub(super) use wish::{PlacementRequest, PoolOffer};
 

@@ -1,6 +1,6 @@
 //! What a queue must know of a waiting job between two looks at the pools.
 
-use tradewind_model::{Demand, Pool, Pools, Reason, Span, Spread, Time};
+use tradewind_model::{Demand, Pool, Reason, Span, Spread, Time};
 
 use super::free::Free;
 use super::tariff::Tariff;
@@ -29,18 +29,14 @@ impl RequestOutline {
     /// Of a job without a deadline, for nodes of any sites, without licences and without a trade, that could run if everything were free.
     /// `None`: only a [`PlacementRequest`] can say. Looks at the pools that it would take, and at
     /// the slowest.
-    pub(in crate::policy) fn quick(
-        tariff: &Tariff,
-        pools: &Pools,
-        demand: &Demand,
-    ) -> Option<RequestOutline> {
+    pub(in crate::policy) fn quick(tariff: &Tariff, demand: &Demand) -> Option<RequestOutline> {
         let terms = demand.terms();
         let plain = terms.spread == Spread::Grid && terms.licences.is_none();
         if terms.deadline.is_some() || !plain || demand.is_moldable() {
             return None;
         }
         let (mut left, mut cost) = (demand.processors, 0i128);
-        let mut offers = tariff.cheapest(pools, demand, |pool| pool.suits(demand));
+        let mut offers = tariff.cheapest(demand, |pool| pool.suits(demand));
         while left > 0 {
             let offer = offers.next()?;
             let nodes = left.min(offer.nodes);
@@ -48,7 +44,7 @@ impl RequestOutline {
             left -= nodes;
         }
         let affordable = terms.budget.is_none_or(|budget| cost <= i128::from(budget.0));
-        let longest_task = tariff.longest(pools, demand).filter(|_| affordable)?;
+        let longest_task = tariff.longest(demand).filter(|_| affordable)?;
         Some(RequestOutline {
             earliest_start: terms.earliest_start,
             deadline: Time::INFINITY,
@@ -79,7 +75,6 @@ impl RequestOutline {
 /// If not, there may be one later. Looks at the cheapest pools until it has as many nodes.
 pub(in crate::policy) fn fits_at_once(
     tariff: &Tariff,
-    pools: &Pools,
     demand: &Demand,
     free: &Free,
     (now, end): (Time, Time),
@@ -92,12 +87,11 @@ pub(in crate::policy) fn fits_at_once(
     let end = terms.deadline.map_or(end, |deadline| deadline.min(end));
     let suits = |pool: &Pool| pool.suits(demand);
     let (mut left, mut cost) = (demand.processors, 0i128);
-    for offer in tariff.cheapest(pools, demand, suits) {
+    for offer in tariff.cheapest(demand, suits) {
         if start + offer.length > end {
             continue;
         }
-        let usable = free.profiles()[offer.pool.index()].min(start, offer.length);
-        let nodes = left.min(usable.clamp(0, i64::from(offer.nodes)) as u32);
+        let nodes = left.min(free.usable(&offer, start));
         cost += i128::from(nodes) * i128::from(offer.cost);
         left -= nodes;
         if left == 0 {

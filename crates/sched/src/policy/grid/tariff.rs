@@ -6,17 +6,22 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
-use tradewind_model::{Demand, Pool, PoolId, Pools, Span, Times};
+use tradewind_model::{Demand, Market, Pool, PoolId, Pools, Span, Times};
 
 use super::wish::PoolOffer;
 
 /// Fraction digits of rates, in bits.
 const SHIFT: u32 = 16;
 
-/// Pools by what a second of a task costs. Made for some prices.
-#[derive(Debug, Clone)]
+/// With so many pools or fewer, looking at all of them costs less.
+pub(in crate::policy) const FEW: usize = if cfg!(test) { 3 } else { 32 };
+
+/// Pools by what a second of a task costs, at the prices that they had when it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::policy) struct Tariff {
+    pools: Arc<Pools>,
     /// By the price of a second of the reference node's work.
     by_work: Vec<(u128, PoolId)>,
     /// By the price of a second of the clock.
@@ -26,8 +31,15 @@ pub(in crate::policy) struct Tariff {
 }
 
 impl Tariff {
+    /// Of a market with many pools, where prices do not change with time. O(p log p) for p pools.
+    pub(in crate::policy) fn of(market: &Market) -> Option<Tariff> {
+        let pools = market.shared_pools();
+        let pays = pools.as_slice().len() > FEW && pools.rates().is_none();
+        pays.then(|| Tariff::new(pools))
+    }
+
     /// O(p log p) for p pools.
-    pub(in crate::policy) fn new(pools: &Pools) -> Tariff {
+    pub(in crate::policy) fn new(pools: &Arc<Pools>) -> Tariff {
         let price = |pool: &Pool| u128::from(pool.price.0.unsigned_abs());
         let work = |pool: &Pool| {
             ((price(pool) * 1_000) << SHIFT) / u128::from(pool.performance.thousandths())
@@ -41,21 +53,31 @@ impl Tariff {
         let mut by_speed: Vec<PoolId> = pools.iter().map(|(id, _)| id).collect();
         by_speed.sort_by_key(|id| pools.pool(*id).performance);
         let by_clock = order(&|pool| price(pool) << SHIFT);
-        Tariff { by_work: order(&work), by_clock, by_speed }
+        Tariff { pools: Arc::clone(pools), by_work: order(&work), by_clock, by_speed }
+    }
+
+    /// Whether the market has the pools and prices that it was made for.
+    pub(in crate::policy) fn is_of(&self, market: &Market) -> bool {
+        Arc::ptr_eq(&self.pools, market.shared_pools())
+    }
+
+    /// The pools that it was made for.
+    pub(super) fn pools(&self) -> &Arc<Pools> {
+        &self.pools
     }
 
     /// The pools that `suits` admits in the order of (cost, length, pool) of a task.
     pub(in crate::policy) fn cheapest<'t, F: Fn(&Pool) -> bool>(
         &'t self,
-        pools: &'t Pools,
         demand: &'t Demand,
         suits: F,
     ) -> CheapestPools<'t, F> {
-        CheapestPools { tariff: self, pools, demand, suits, at: [0, 0], ready: BinaryHeap::new() }
+        CheapestPools { tariff: self, demand, suits, at: [0, 0], ready: BinaryHeap::new() }
     }
 
     /// How long a task takes on the slowest pool that suits. `None` if none does.
-    pub(in crate::policy) fn longest(&self, pools: &Pools, demand: &Demand) -> Option<Span> {
+    pub(in crate::policy) fn longest(&self, demand: &Demand) -> Option<Span> {
+        let pools = &self.pools;
         if demand.terms().data.is_some() {
             let suitable = pools.as_slice().iter().filter(|pool| pool.suits(demand));
             return suitable.map(|pool| pool.length_of(demand)).max();
@@ -72,7 +94,6 @@ impl Tariff {
 /// See [`Tariff::cheapest`].
 pub(in crate::policy) struct CheapestPools<'t, F> {
     tariff: &'t Tariff,
-    pools: &'t Pools,
     demand: &'t Demand,
     suits: F,
     /// How far each order was read: by work, by the clock.
@@ -94,7 +115,7 @@ impl<F: Fn(&Pool) -> bool> CheapestPools<'_, F> {
             return None;
         }
         while let Some(&(rate, id)) = order.get(*at) {
-            if mode.at(self.pools.pool(id).times) == times {
+            if mode.at(self.tariff.pools.pool(id).times) == times {
                 let span = u128::from(self.demand.estimate.0.unsigned_abs());
                 return Some((rate.saturating_mul(span) >> SHIFT, id));
             }
@@ -105,9 +126,9 @@ impl<F: Fn(&Pool) -> bool> CheapestPools<'_, F> {
 
     fn read(&mut self, id: PoolId, times: Times) {
         self.at[usize::from(times == Times::Wall)] += 1;
-        let pool = self.pools.pool(id);
+        let pool = self.tariff.pools.pool(id);
         if (self.suits)(pool) {
-            let length = self.pools.pool(id).length_of(self.demand);
+            let length = pool.length_of(self.demand);
             self.ready.push(Reverse(((pool.price * length).0, length, id)));
         }
     }
@@ -129,7 +150,7 @@ impl<F: Fn(&Pool) -> bool> Iterator for CheapestPools<'_, F> {
                 (None, Some((_, id, times))) => self.read(id, times),
                 (Some(_), _) => {
                     let Reverse((cost, length, pool)) = self.ready.pop()?;
-                    let nodes = self.pools.pool(pool).nodes;
+                    let nodes = self.tariff.pools.pool(pool).nodes;
                     return Some(PoolOffer { pool, nodes, length, cost });
                 }
             }
@@ -168,13 +189,13 @@ mod tests {
             estimate in 1i64..50, slowest in 900u32..1_050,
             mode in prop::sample::select(vec![TimeMode::WORK, TimeMode::WALL, TimeMode::Owner]),
         ) {
-            let pools = pools(&drawn);
+            let pools = Arc::new(pools(&drawn));
             let min_performance = Performance::from_thousandths(slowest);
             let terms = Terms { min_performance, times: mode, ..Terms::NONE };
             let demand = Demand { terms: Some(terms.into()), ..Demand::new(1, Span(estimate)) };
             let tariff = Tariff::new(&pools);
             let found: Vec<PoolOffer> =
-                tariff.cheapest(&pools, &demand, |pool| pool.suits(&demand)).collect();
+                tariff.cheapest(&demand, |pool| pool.suits(&demand)).collect();
             let suitable = pools.iter().filter(|(_, pool)| pool.suits(&demand));
             let mut plain: Vec<PoolOffer> = suitable
                 .map(|(id, pool)| {
@@ -184,7 +205,7 @@ mod tests {
                 })
                 .collect();
             plain.sort_by_key(|it| (it.cost, it.length, it.pool));
-            prop_assert_eq!(tariff.longest(&pools, &demand), plain.iter().map(|it| it.length).max());
+            prop_assert_eq!(tariff.longest(&demand), plain.iter().map(|it| it.length).max());
             prop_assert_eq!(found, plain);
         }
     }

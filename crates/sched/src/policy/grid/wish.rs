@@ -25,6 +25,13 @@ pub(in crate::policy) struct PoolOffer {
     pub(in crate::policy) cost: i64,
 }
 
+impl PoolOffer {
+    /// So many tasks there, of a job whose memory is not counted.
+    pub(super) fn part(&self, nodes: u32) -> Part {
+        Part { pool: self.pool, nodes, length: self.length, memory: 0 }
+    }
+}
+
 /// Pools that may serve a job together, those that cost least first (then by length, then in
 /// their order), and how fast the job can be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,6 +169,12 @@ impl PlacementRequest {
         spread: Spread,
     ) -> PlacementRequest {
         PlacementRequest::with_reason(Asked::now(market, job), demand, spread).0
+    }
+
+    /// Of a job without a trade on these pools; without groups, if it cannot run.
+    pub(super) fn on_pools(pools: &Pools, demand: &Demand, spread: Spread) -> PlacementRequest {
+        let asked = Asked { pools, trade: None, idle: false };
+        PlacementRequest::with_reason(asked, demand, spread).0
     }
 
     /// Without groups, if there is a reason.

@@ -1,15 +1,20 @@
 //! The queue of backfilling, beside books that others may write in, too.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use tradewind_model::{Command, Event, JobId, Market, PoolId, Rates, Reason, Span, Time};
+use tradewind_model::{
+    Command, Demand, Event, JobId, Market, PoolId, Rates, Reason, Span, Spread, Time,
+};
 
 use super::space::{self, Outcome};
 use super::waiting::PoolsJob;
 use super::{Depth, GridFillSettings, Order};
 use crate::policy::availability::{News, Taken};
 use crate::policy::backfill::{BackfillFallback, Line, QueuedJob, Rank};
-use crate::policy::grid::{Booking, Free, GridAvailability, Part, PlacementRequest, Starts};
+use crate::policy::grid::{
+    Booking, Free, GridAvailability, LazyRequest, Part, PlacementRequest, Starts, Tariff,
+};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 use crate::policy::{Promise, UserShare};
@@ -24,6 +29,8 @@ pub(in crate::policy) struct Fill {
     later: BTreeMap<(Time, JobId), PoolsJob>,
     /// When jobs that wait joined the queue.
     joined: BTreeMap<JobId, Time>,
+    /// Pools in the order of cost, where they are many.
+    tariff: Option<Arc<Tariff>>,
     /// Jobs that joined since the last pass.
     new: BTreeMap<JobId, PoolsJob>,
     /// Whether the next pass looks at the whole queue.
@@ -40,6 +47,7 @@ impl Fill {
             line: settings.plain().line(),
             later: BTreeMap::new(),
             joined: BTreeMap::new(),
+            tariff: None,
             new: BTreeMap::new(),
             whole: false,
             expires: None,
@@ -128,7 +136,8 @@ impl Fill {
                     let demand = settings.shape.limits(demand);
                     let wish = PlacementRequest::of_waiting(market, job, &demand, settings.spread);
                     let wish = wish.by(settings.shape);
-                    waiting.settled &= wish == waiting.wish;
+                    let wish = LazyRequest::from(wish);
+                    waiting.settled = waiting.settled && wish == waiting.wish;
                     waiting.wish = wish;
                 }
             }
@@ -146,10 +155,9 @@ impl Fill {
     ) -> Result<(), Reason> {
         let Some(demand) = market.demand(job) else { return Ok(()) };
         let now = market.now();
-        let GridFillSettings { shape, spread, .. } = self.settings;
-        let limited = shape.limits(demand);
+        let limited = self.settings.shape.limits(demand);
         let demand = &*limited;
-        let wish = PlacementRequest::of(market, (job, comes), demand, spread)?.by(shape);
+        let wish = self.request(market, (job, comes), demand)?;
         let joins = match self.settings.depth {
             Depth::All => now,
             Depth::First(_) => wish.earliest_start().unwrap_or(now).max(now),
@@ -163,6 +171,24 @@ impl Fill {
             false => _ = self.new.insert(job, waiting),
         }
         Ok(())
+    }
+
+    fn request(
+        &mut self,
+        market: &Market,
+        (job, comes): (JobId, Comes),
+        demand: &Demand,
+    ) -> Result<LazyRequest, Reason> {
+        let GridFillSettings { shape, spread, .. } = self.settings;
+        if !self.tariff.as_ref().is_some_and(|it| it.is_of(market)) {
+            self.tariff = Tariff::of(market).map(Arc::new);
+        }
+        let tariff = self.tariff.as_ref().filter(|_| spread == Spread::Grid);
+        if let Some(lazy) = tariff.and_then(|it| LazyRequest::cheapest(it, market, job, demand)) {
+            return Ok(lazy);
+        }
+        let whole = PlacementRequest::of(market, (job, comes), demand, spread)?;
+        Ok(whole.by(shape).into())
     }
 
     /// All jobs give their reservations back.

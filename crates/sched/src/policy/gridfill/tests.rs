@@ -292,7 +292,7 @@ proptest! {
 
     #[test]
     fn every_decision_and_every_reservation_is_that_of_the_plain_walk(
-        pools in any_pools(4), settings in any_settings(), steps in any_steps(50, 3),
+        pools in any_pools(7), settings in any_settings(), steps in any_steps(50, 3),
     ) {
         compare(pools, settings, steps)?;
     }

@@ -3,7 +3,7 @@
 use tradewind_model::Time;
 
 use crate::policy::backfill::{QueuedJob, Rank};
-use crate::policy::grid::{Booking, PlacementRequest};
+use crate::policy::grid::{Booking, LazyRequest};
 
 /// A job that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(in crate::policy) struct PoolsJob {
     /// Its key in the order of candidates, if that is not the order of the queue.
     pub(super) turn: Option<i64>,
     pub(super) joined: Time,
-    pub(super) wish: PlacementRequest,
+    pub(super) wish: LazyRequest,
     /// Where and when it is to start, if that is known: taken in the availability.
     pub(super) reserved: Option<Booking>,
     /// Whether that was the best there was when the job was looked at last.
@@ -20,7 +20,12 @@ pub(in crate::policy) struct PoolsJob {
 }
 
 impl PoolsJob {
-    pub(in crate::policy) fn new(rank: Rank, joined: Time, wish: PlacementRequest) -> PoolsJob {
+    pub(in crate::policy) fn new(
+        rank: Rank,
+        joined: Time,
+        wish: impl Into<LazyRequest>,
+    ) -> PoolsJob {
+        let wish = wish.into();
         PoolsJob { rank, turn: None, joined, wish, reserved: None, settled: false }
     }
 }

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Demand, Event, Horizon, JobId, Market, Reason, Span, Terms, Time};
 
-use super::reach::FEW;
 use super::{CycleSettings, PlanOrder, Replan, Stretch};
 use crate::policy::availability::{News, Taken};
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
 use crate::policy::grid::{
-    Booking, GridAvailability, Part, PlacementRequest, RequestOutline, Spread, Tariff, fits_at_once,
+    Booking, FEW, GridAvailability, Part, PlacementRequest, RequestOutline, Spread, Tariff,
+    fits_at_once,
 };
 use crate::policy::inbox::{self, Comes};
 use crate::policy::share::Usage;
@@ -160,9 +160,8 @@ impl Planner {
     /// Makes the order of pools, where there are many.
     fn know_prices(&mut self, market: &Market) {
         self.changing = market.pools().rates().is_some();
-        let few = market.pools().as_slice().len() <= FEW;
-        if self.tariff.is_none() && !few && !self.changing {
-            self.tariff = Some(Tariff::new(market.pools()));
+        if self.tariff.is_none() {
+            self.tariff = Tariff::of(market);
         }
     }
 
@@ -203,7 +202,7 @@ impl Planner {
     fn quick(&self, market: &Market, job: JobId, demand: &Demand) -> Option<RequestOutline> {
         let free = market.trade(job).is_none() && self.settings.stretch != Stretch::Fixed;
         let tariff = self.tariff.as_ref().filter(|_| free)?;
-        RequestOutline::quick(tariff, market.pools(), demand)
+        RequestOutline::quick(tariff, demand)
     }
 
     /// The job's place in the order, as of the last cycle.
@@ -342,9 +341,8 @@ impl Planner {
         let Some(demand) = market.demand(job).filter(|_| !is_beyond) else { return false };
         let relaxed = relaxed(&self.settings.cyclic.search, demand);
         let demand = relaxed.as_ref().unwrap_or(demand);
-        let pools = market.pools();
         let tariff = self.tariff.as_ref().filter(|_| market.trade(job).is_none());
-        if tariff.is_some_and(|it| fits_at_once(it, pools, demand, books.free(), (now, end))) {
+        if tariff.is_some_and(|it| fits_at_once(it, demand, books.free(), (now, end))) {
             return true;
         }
         let whole = PlacementRequest::of_waiting(market, job, demand, Spread::Grid);

@@ -15,9 +15,6 @@ use crate::policy::cyclic::{Offers, SearchBy, SliceBy, SubBatches};
 use crate::policy::grid::{PoolOffer, Tariff};
 use crate::window::{Algorithm, Variant};
 
-/// With fewer pools all are reached.
-pub(super) const FEW: usize = if cfg!(test) { 3 } else { 32 };
-
 /// What a plan looks at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sight<'a> {
@@ -103,7 +100,7 @@ impl JobSight<'_> {
                     false => Pool { admission, ..pool.clone() }.suits(self.demand),
                 }
         };
-        self.sight.tariff.cheapest(self.sight.pools, self.demand, suits)
+        self.sight.tariff.cheapest(self.demand, suits)
     }
 
     /// Nodes that are free from the job's first start on for as long as a task takes.

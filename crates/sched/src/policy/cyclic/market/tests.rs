@@ -143,7 +143,7 @@ proptest! {
         settings.cyclic.max_alternatives = Some(alternatives);
         settings.cyclic.offers = if overlapping { Offers::Overlapping } else { Offers::Disjoint };
         let demands: Vec<Demand> = jobs.iter().map(|job| demand(&job.request)).collect();
-        let tariff = Tariff::new(&pools);
+        let tariff = Tariff::new(&Arc::new(pools.clone()));
         let taken = u64::from(tasks * alternatives);
         let sight = reach::Sight { pools: &pools, tariff: &tariff, profiles: &profiles, horizon, taken };
         let batch = demands.iter().map(|demand| (demand, horizon.end));

@@ -8,11 +8,11 @@ use tradewind_model::{
 };
 
 use super::super::CycleSettings;
-use super::super::reach::{self, FEW, Sight};
+use super::super::reach::{self, Sight};
 use super::super::rho;
 use super::{PlanKey, Planner};
 use crate::policy::cyclic::{self, SearchBy};
-use crate::policy::grid::{Booking, GridAvailability, Names};
+use crate::policy::grid::{Booking, FEW, GridAvailability, Names};
 
 /// The grid of named nodes, with the last cycle's slots and jobs.
 #[derive(Debug)]

@@ -1,0 +1,159 @@
+//! A request whose offers are made when they are needed: a job that can start at once looks at the
+//! cheapest pools alone, however many there are.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use tradewind_model::{Demand, JobId, Market, Pool, Reason, Spread, Time};
+
+use super::booking::Booking;
+use super::free::Free;
+use super::outline::RequestOutline;
+use super::tariff::Tariff;
+use super::wish::PlacementRequest;
+
+/// A [`PlacementRequest`], which of some jobs is made at its first use.
+#[derive(Debug, Clone)]
+pub(in crate::policy) enum LazyRequest {
+    /// It is made.
+    Made(Box<PlacementRequest>),
+    /// Of a job on many pools.
+    Cheapest(Box<CheapestRequest>),
+}
+
+/// A job without a deadline that takes the cheapest free nodes of any sites.
+#[derive(Debug, Clone)]
+pub(in crate::policy) struct CheapestRequest {
+    tariff: Arc<Tariff>,
+    demand: Demand,
+    whole: OnceLock<PlacementRequest>,
+}
+
+impl From<PlacementRequest> for LazyRequest {
+    fn from(whole: PlacementRequest) -> LazyRequest {
+        LazyRequest::Made(Box::new(whole))
+    }
+}
+
+impl Deref for LazyRequest {
+    type Target = PlacementRequest;
+
+    fn deref(&self) -> &PlacementRequest {
+        match self {
+            LazyRequest::Made(whole) => whole,
+            LazyRequest::Cheapest(it) => it.whole.get_or_init(|| it.make()),
+        }
+    }
+}
+
+impl PartialEq for LazyRequest {
+    fn eq(&self, other: &LazyRequest) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for LazyRequest {}
+
+impl LazyRequest {
+    /// Of a job that can run if everything is free, and whose place at any moment depends on nothing but
+    /// free nodes and these prices. `None`: only a [`PlacementRequest`] can say. Looks at the pools
+    /// that the job would take.
+    pub(in crate::policy) fn cheapest(
+        tariff: &Arc<Tariff>,
+        market: &Market,
+        job: JobId,
+        demand: &Demand,
+    ) -> Option<LazyRequest> {
+        let pools = tariff.pools();
+        if pools.follow_load() || pools.counts_memory() || market.trade(job).is_some() {
+            return None;
+        }
+        RequestOutline::quick(tariff, demand)?;
+        let (tariff, demand) = (Arc::clone(tariff), demand.clone());
+        let request = CheapestRequest { tariff, demand, whole: OnceLock::new() };
+        Some(LazyRequest::Cheapest(Box::new(request)))
+    }
+
+    /// See [`PlacementRequest::earliest`].
+    pub(in crate::policy) fn earliest(&self, free: &mut Free, from: Time) -> Option<Booking> {
+        let soonest = match self {
+            LazyRequest::Cheapest(it) => it.start_at(free, from),
+            LazyRequest::Made(_) => None,
+        };
+        soonest.or_else(|| (**self).earliest(free, from))
+    }
+
+    /// See [`PlacementRequest::now`].
+    pub(in crate::policy) fn now(&self, free: &mut Free, now: Time) -> Option<Booking> {
+        match self {
+            LazyRequest::Cheapest(it) => it.start_at(free, now),
+            LazyRequest::Made(whole) => whole.now(free, now),
+        }
+    }
+
+    /// See [`PlacementRequest::earliest_start`].
+    pub(in crate::policy) fn earliest_start(&self) -> Option<Time> {
+        match self {
+            LazyRequest::Cheapest(it) => it.demand.terms().earliest_start,
+            LazyRequest::Made(whole) => whole.earliest_start(),
+        }
+    }
+
+    /// See [`PlacementRequest::expires`].
+    pub(in crate::policy) fn expires(&self) -> Option<Time> {
+        self.made()?.expires()
+    }
+
+    /// See [`PlacementRequest::too_late`].
+    pub(in crate::policy) fn too_late(&self, now: Time) -> Option<Reason> {
+        self.made()?.too_late(now)
+    }
+
+    /// See [`PlacementRequest::is_priced_out`].
+    pub(in crate::policy) fn is_priced_out(&self) -> bool {
+        self.made().is_some_and(PlacementRequest::is_priced_out)
+    }
+
+    /// What was made from the beginning.
+    fn made(&self) -> Option<&PlacementRequest> {
+        match self {
+            LazyRequest::Made(whole) => Some(whole),
+            LazyRequest::Cheapest(_) => None,
+        }
+    }
+}
+
+impl CheapestRequest {
+    fn make(&self) -> PlacementRequest {
+        PlacementRequest::on_pools(self.tariff.pools(), &self.demand, Spread::Grid)
+    }
+
+    /// The place at this moment, if there is one. Looks at the cheapest pools until the job has its
+    /// nodes, or the others cost more than is left.
+    fn start_at(&self, free: &Free, at: Time) -> Option<Booking> {
+        let terms = self.demand.terms();
+        if terms.earliest_start.is_some_and(|earliest| earliest > at) {
+            return None;
+        }
+        let budget = terms.budget.map_or(i128::MAX, |budget| i128::from(budget.0));
+        let (mut left, mut cost) = (self.demand.processors, 0i128);
+        let mut parts = Vec::new();
+        let suits = |pool: &Pool| pool.suits(&self.demand);
+        for offer in self.tariff.cheapest(&self.demand, suits) {
+            if cost + i128::from(left) * i128::from(offer.cost) > budget {
+                return None;
+            }
+            let nodes = free.usable(&offer, at).min(left);
+            if nodes == 0 {
+                continue;
+            }
+            cost += i128::from(nodes) * i128::from(offer.cost);
+            parts.push(offer.part(nodes));
+            left -= nodes;
+            if left == 0 {
+                return Some(Booking::new(at, parts));
+            }
+        }
+        None
+    }
+}
