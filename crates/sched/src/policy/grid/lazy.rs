@@ -157,3 +157,74 @@ impl CheapestRequest {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tradewind_model::{
+        Admission, Attributes, Money, Performance, PoolId, Pools, Price, Share, Site, SiteId, Span,
+        Terms, Times,
+    };
+
+    use super::*;
+    use crate::policy::availability::{Capacity, Taken};
+
+    fn pools(drawn: &[(u32, u32, i64)]) -> Pools {
+        let pool = |(at, &(nodes, speed, price)): (usize, &(u32, u32, i64))| Pool {
+            name: format!("pool{at}"),
+            site: SiteId(0),
+            nodes,
+            performance: Performance::from_thousandths(speed).unwrap(),
+            price: Price(price),
+            attributes: Attributes::new(),
+            admission: Admission::NONE,
+            times: Times::Work,
+        };
+        let all = drawn.iter().enumerate().map(pool).collect();
+        Pools::new(vec![Site { name: "site".to_owned() }], all).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        /// Beside a request that is made at once: the same places, or none by both.
+        #[test]
+        fn places_are_those_of_the_whole_request(
+            drawn in prop::collection::vec((1u32..4, 900u32..1_300, 0i64..20), 4..12),
+            taken in prop::collection::vec((any::<prop::sample::Index>(), 0i64..30, 1i64..30), 0..30),
+            tasks in 1u32..8, estimate in 1i64..30, from in 0i64..30,
+            budget in prop::option::of(0i64..3_000), earliest in prop::option::weighted(0.3, 0i64..40),
+            slowest in 900u32..1_050,
+        ) {
+            let market = Market::new(Arc::new(pools(&drawn)), Time(0));
+            let terms = Terms {
+                budget: budget.map(Money),
+                earliest_start: earliest.map(Time),
+                min_performance: Performance::from_thousandths(slowest),
+                ..Terms::NONE
+            };
+            let demand = Demand { terms: Some(terms.into()), ..Demand::new(tasks, Span(estimate)) };
+            let tariff = Arc::new(Tariff::of(&market).unwrap());
+            let lazy = LazyRequest::cheapest(&tariff, &market, JobId(1), &demand);
+            let whole = PlacementRequest::new(&market, JobId(1), &demand, Spread::Grid);
+            prop_assert_eq!(lazy.is_some(), whole.is_ok());
+            let Some((lazy, whole)) = lazy.zip(whole.ok()) else { return Ok(()) };
+            let mut free = Free::new(market.pools(), Time(0));
+            for (pool, from, length) in taken {
+                let share = Share { pool: PoolId(pool.index(drawn.len()) as u32), nodes: 1 };
+                let taken = Taken { share, memory: 0, from: Time(from), until: Time(from + length) };
+                if free.fits(&taken) {
+                    free.take(taken);
+                }
+            }
+            let from = Time(from);
+            prop_assert_eq!(lazy.now(&mut free, from), whole.now(&mut free, from));
+            prop_assert_eq!(lazy.earliest(&mut free, from), whole.earliest(&mut free, from));
+            prop_assert_eq!(lazy.earliest_start(), whole.earliest_start());
+            prop_assert_eq!(lazy.expires(), whole.expires());
+            prop_assert_eq!(lazy.too_late(from), whole.too_late(from));
+            prop_assert_eq!(lazy.is_priced_out(), whole.is_priced_out());
+            prop_assert_eq!(&*lazy, &whole);
+        }
+    }
+}
