@@ -38,6 +38,8 @@ pub(in crate::policy) struct Free {
     licences: Vec<Profile>,
     /// By pool: when its profile changes next.
     changes: Vec<Time>,
+    /// By pool: whether nodes are free at the origin of the sum.
+    open: Vec<bool>,
     /// By pool: whether nodes are taken that are not there, at any moment.
     lacks: Vec<bool>,
     /// How many pools lack nodes.
@@ -75,6 +77,7 @@ impl Free {
             memory: Vec::new(),
             licences: Vec::new(),
             changes: vec![Time::INFINITY; count],
+            open: vec![false; count],
             lacks: vec![false; count],
             lacking: 0,
             sum,
@@ -88,6 +91,7 @@ impl Free {
     /// Takes note of what is known of a profile that has changed.
     fn changed(&mut self, pool: usize) {
         let profile = &self.profiles[pool];
+        self.open[pool] = profile.free_now() > 0;
         self.changes[pool] = profile.next_change().unwrap_or(Time::INFINITY);
         let lacks = profile.lowest() < 0;
         let before = std::mem::replace(&mut self.lacks[pool], lacks);
@@ -139,6 +143,11 @@ impl Free {
     /// Profiles of free nodes, by pool; the origin of some may be earlier than [`Capacity::now`].
     pub(in crate::policy) fn profiles(&self) -> &[Profile] {
         &self.profiles
+    }
+
+    /// Whether any node of the pool is free at the origin.
+    pub(super) fn is_open(&self, pool: PoolId) -> bool {
+        self.open[pool.index()]
     }
 
     /// Nodes of the offer that are free from `at` on for as long as a task takes.

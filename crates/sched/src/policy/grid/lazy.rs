@@ -4,13 +4,14 @@
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use tradewind_model::{Demand, JobId, Market, Pool, Reason, Spread, Time};
+use tradewind_model::{Demand, JobId, Market, Pool, PoolId, Reason, Spread, Time};
 
 use super::booking::Booking;
 use super::free::Free;
 use super::outline::RequestOutline;
 use super::tariff::Tariff;
 use super::wish::PlacementRequest;
+use crate::policy::availability::Capacity;
 
 /// A [`PlacementRequest`], which of some jobs is made at its first use.
 #[derive(Debug, Clone)]
@@ -138,7 +139,10 @@ impl CheapestRequest {
         let budget = terms.budget.map_or(i128::MAX, |budget| i128::from(budget.0));
         let (mut left, mut cost) = (self.demand.processors, 0i128);
         let mut parts = Vec::new();
-        let suits = |pool: &Pool| pool.suits(&self.demand);
+        // Where no node is free now, none is from now on.
+        let now = free.now() == at;
+        let suits =
+            |id: PoolId, pool: &Pool| !(now && !free.is_open(id)) && pool.suits(&self.demand);
         for offer in self.tariff.cheapest(&self.demand, suits) {
             if cost + i128::from(left) * i128::from(offer.cost) > budget {
                 return None;
@@ -162,12 +166,12 @@ impl CheapestRequest {
 mod tests {
     use proptest::prelude::*;
     use tradewind_model::{
-        Admission, Attributes, Money, Performance, PoolId, Pools, Price, Share, Site, SiteId, Span,
-        Terms, Times,
+        Admission, Attributes, Money, Performance, Pools, Price, Share, Site, SiteId, Span, Terms,
+        Times,
     };
 
     use super::*;
-    use crate::policy::availability::{Capacity, Taken};
+    use crate::policy::availability::Taken;
 
     fn pools(drawn: &[(u32, u32, i64)]) -> Pools {
         let pool = |(at, &(nodes, speed, price)): (usize, &(u32, u32, i64))| Pool {

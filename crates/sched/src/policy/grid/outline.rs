@@ -1,6 +1,6 @@
 //! What a queue must know of a waiting job between two looks at the pools.
 
-use tradewind_model::{Demand, Pool, Reason, Span, Spread, Time};
+use tradewind_model::{Demand, Pool, PoolId, Reason, Span, Spread, Time};
 
 use super::free::Free;
 use super::tariff::Tariff;
@@ -36,7 +36,7 @@ impl RequestOutline {
             return None;
         }
         let (mut left, mut cost) = (demand.processors, 0i128);
-        let mut offers = tariff.cheapest(demand, |pool| pool.suits(demand));
+        let mut offers = tariff.cheapest(demand, |_, pool| pool.suits(demand));
         while left > 0 {
             let offer = offers.next()?;
             let nodes = left.min(offer.nodes);
@@ -85,7 +85,7 @@ pub(in crate::policy) fn fits_at_once(
     }
     let start = terms.earliest_start.map_or(now, |start| start.max(now));
     let end = terms.deadline.map_or(end, |deadline| deadline.min(end));
-    let suits = |pool: &Pool| pool.suits(demand);
+    let suits = |_: PoolId, pool: &Pool| pool.suits(demand);
     let (mut left, mut cost) = (demand.processors, 0i128);
     for offer in tariff.cheapest(demand, suits) {
         if start + offer.length > end {

@@ -157,12 +157,13 @@ impl PlacementRequest {
             each: self.memory,
             licences: &licences,
         };
-        if let [offer] = &group.offers[..] {
+        let offers = group.affordable();
+        if let [offer] = offers {
             return self.earliest_on(*offer, room(offer), bounds);
         }
         let view = |offer: &PoolOffer| PoolView::new(*offer, room(offer), bounds);
-        let mut views: Vec<PoolView<'_>> = group.offers.iter().map(view).collect();
-        let length = group.offers.iter().map(|offer| offer.length).min().unwrap_or_default();
+        let mut views: Vec<PoolView<'_>> = offers.iter().map(view).collect();
+        let length = offers.iter().map(|offer| offer.length).min().unwrap_or_default();
         let wanted = RoomRequest { nodes: self.wanted, length };
         let SearchBounds { from: mut at, until, lifted, .. } = bounds;
         while at < until {

@@ -67,7 +67,7 @@ impl Tariff {
     }
 
     /// The pools that `suits` admits in the order of (cost, length, pool) of a task.
-    pub(in crate::policy) fn cheapest<'t, F: Fn(&Pool) -> bool>(
+    pub(in crate::policy) fn cheapest<'t, F: Fn(PoolId, &Pool) -> bool>(
         &'t self,
         demand: &'t Demand,
         suits: F,
@@ -102,7 +102,7 @@ pub(in crate::policy) struct CheapestPools<'t, F> {
     ready: BinaryHeap<Reverse<(i64, Span, PoolId)>>,
 }
 
-impl<F: Fn(&Pool) -> bool> CheapestPools<'_, F> {
+impl<F: Fn(PoolId, &Pool) -> bool> CheapestPools<'_, F> {
     /// The next pool of each order that is counted like this, and the minimum cost of it and all
     /// behind it.
     fn next_of(&mut self, times: Times) -> Option<(u128, PoolId)> {
@@ -127,14 +127,14 @@ impl<F: Fn(&Pool) -> bool> CheapestPools<'_, F> {
     fn read(&mut self, id: PoolId, times: Times) {
         self.at[usize::from(times == Times::Wall)] += 1;
         let pool = self.tariff.pools.pool(id);
-        if (self.suits)(pool) {
+        if (self.suits)(id, pool) {
             let length = pool.length_of(self.demand);
             self.ready.push(Reverse(((pool.price * length).0, length, id)));
         }
     }
 }
 
-impl<F: Fn(&Pool) -> bool> Iterator for CheapestPools<'_, F> {
+impl<F: Fn(PoolId, &Pool) -> bool> Iterator for CheapestPools<'_, F> {
     type Item = PoolOffer;
 
     fn next(&mut self) -> Option<PoolOffer> {
@@ -195,7 +195,7 @@ mod tests {
             let demand = Demand { terms: Some(terms.into()), ..Demand::new(1, Span(estimate)) };
             let tariff = Tariff::new(&pools);
             let found: Vec<PoolOffer> =
-                tariff.cheapest(&demand, |pool| pool.suits(&demand)).collect();
+                tariff.cheapest(&demand, |_, pool| pool.suits(&demand)).collect();
             let suitable = pools.iter().filter(|(_, pool)| pool.suits(&demand));
             let mut plain: Vec<PoolOffer> = suitable
                 .map(|(id, pool)| {

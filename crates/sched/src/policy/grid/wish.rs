@@ -25,6 +25,13 @@ pub(in crate::policy) struct PoolOffer {
     pub(in crate::policy) cost: i64,
 }
 
+impl PoolGroup {
+    /// Those that the job can pay at any start.
+    pub(super) fn affordable(&self) -> &[PoolOffer] {
+        &self.offers[..self.affordable]
+    }
+}
+
 impl PoolOffer {
     /// So many tasks there, of a job whose memory is not counted.
     pub(super) fn part(&self, nodes: u32) -> Part {
@@ -37,6 +44,8 @@ impl PoolOffer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PoolGroup {
     pub(super) offers: Vec<PoolOffer>,
+    /// So many of them are within the budget beside the cheapest tasks, where prices do not change.
+    affordable: usize,
     /// The longest task at least, if the whole group were free: within the budget.
     least_length: Span,
 }
@@ -225,14 +234,27 @@ impl PlacementRequest {
             let cost = wish.cost(&offers, Span::MAX).unwrap_or(i128::MAX);
             cheapest = cheapest.min(cost);
             if cost <= wish.budget {
-                let least_length = wish.least_length(&offers);
-                wish.groups.push(PoolGroup { offers, least_length });
+                let group = wish.group(offers);
+                wish.groups.push(group);
             }
         }
         let saturate = |amount: i128| Money(amount.clamp(0, i128::from(i64::MAX)) as i64);
         let (cheapest, budget) = (saturate(cheapest), saturate(wish.budget));
         let short = wish.groups.is_empty().then_some(Reason::BudgetShort { cheapest, budget });
         (wish, short)
+    }
+
+    /// Of offers of which the job can pay some.
+    fn group(&self, offers: Vec<PoolOffer>) -> PoolGroup {
+        let others = i128::from(self.wanted.saturating_sub(1));
+        let others = others * offers.first().map_or(0, |cheapest| i128::from(cheapest.cost));
+        let pays = |offer: &PoolOffer| i128::from(offer.cost) + others <= self.budget;
+        let affordable = match self.prices {
+            None => offers.partition_point(pays),
+            Some(_) => offers.len(),
+        };
+        let least_length = self.least_length(&offers);
+        PoolGroup { offers, affordable, least_length }
     }
 
     /// What the job takes along.
@@ -282,8 +304,7 @@ impl PlacementRequest {
             let offers = group.offers.iter().filter(|offer| !left_out(offer.pool));
             let offers: Vec<PoolOffer> = offers.copied().collect();
             let cost = self.cost(&offers, Span::MAX)?;
-            let least_length = (cost <= self.budget).then(|| self.least_length(&offers))?;
-            Some(PoolGroup { offers, least_length })
+            (cost <= self.budget).then(|| self.group(offers))
         };
         let groups = self.groups.iter().filter_map(group).collect();
         let shapes = self.shapes.as_ref().map(|shapes| {

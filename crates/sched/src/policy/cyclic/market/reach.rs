@@ -92,7 +92,7 @@ impl JobSight<'_> {
     fn offers(&self) -> impl Iterator<Item = PoolOffer> {
         let terms = self.demand.terms();
         // As the window search judges nodes: admission is none of its business.
-        let suits = move |pool: &Pool| {
+        let suits = move |_: PoolId, pool: &Pool| {
             let admission = tradewind_model::Admission::NONE;
             terms.max_price.is_none_or(|max| pool.price <= max)
                 && match pool.admission == admission {
