@@ -2,7 +2,7 @@
 //! over all jobs (a restart), then moments at which jobs end, come, are taken back, or prices
 //! change. The last column is a sum over all commands: the same decisions, the same number.
 //!
-//! `cargo run --release -p tradewind-sched --example backlog -- [waiting] [passes] [filter] [tasks]`
+//! `cargo run --release -p tradewind-sched --example backlog -- [waiting] [passes] [filter] [tasks] [pools]…`
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
@@ -243,6 +243,11 @@ fn policies() -> Vec<(&'static str, Prices, Make)> {
         ("easy", Prices::Constant, fill(Depth::First(1), Spread::Grid)),
         ("easy, prices by hour", Prices::ByHour, fill(Depth::First(1), Spread::Grid)),
         ("css", Prices::Constant, Box::new(|| Box::new(Cycles::new(Cyclic::css())))),
+        (
+            "whole-batch",
+            Prices::Constant,
+            Box::new(|| Box::new(Cycles::new(Cyclic::whole_batch()))),
+        ),
         ("bsf", Prices::Constant, Box::new(|| Box::new(Bsf::new(bsf::BsfSettings::default())))),
     ]
 }
@@ -269,10 +274,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let passes: usize = arguments.next().map_or(Ok(200), |it| it.parse())?;
     let filter = arguments.next().unwrap_or_default();
     let tasks = arguments.next().map_or(Ok(16), |it| it.parse())?;
+    let mut counts: Vec<u32> = arguments.map(|it| it.parse()).collect::<Result<_, _>>()?;
+    if counts.is_empty() {
+        counts = vec![2, 4, 8];
+    }
     println!("| policy | pools | ends | first pass | median | 99 of 100 | slowest | sum |");
     println!("|---|--:|---|--:|--:|--:|--:|---|");
     for (name, prices, make) in policies() {
-        for count in [2, 4, 8] {
+        for &count in &counts {
             for ends in [Ends::Expected, Ends::Early, Ends::Late] {
                 let kind = format!("{name} | {count} | {ends:?}").to_lowercase();
                 if !kind.contains(&filter) {

@@ -76,7 +76,7 @@ fn lines(quotes: &[Offer]) -> Vec<OfferRow<'_>> {
 /// Columns of the table.
 const COLUMNS: [Column; 6] = [
     ("QUOTE", Side::Right),
-    ("LEAST", Side::Left),
+    ("BEST BY", Side::Left),
     ("START", Side::Left),
     ("FINISH", Side::Left),
     ("COST", Side::Right),

@@ -48,8 +48,7 @@ const SHOWN: [&str; 9] = [
 ];
 
 /// The heads of [`Comparisons::rows`].
-pub(super) const HEADS: [&str; 6] =
-    ["MEASURE", "LEAST OR MOST", "NEXT", "DIFFERENCE", "95 % INTERVAL", "P"];
+pub(super) const HEADS: [&str; 6] = ["MEASURE", "BEST", "NEXT", "DIFFERENCE", "95 % INTERVAL", "P"];
 
 impl<'a> Comparisons<'a> {
     pub(super) fn new(jobs: MeasuredJobs, overview: &'a Overview) -> Comparisons<'a> {
@@ -76,7 +75,11 @@ impl<'a> Comparisons<'a> {
             let [difference, interval, p] = texts(&pair, leader, judged.measure.2);
             let rival = if pair.one == leader { pair.other } else { pair.one };
             let best = match judged.best.as_slice() {
-                [] => format!("{} (not certain)", cells[leader][0].cell("policy")),
+                [] => {
+                    let equal = matches!(pair.outcome, PairOutcome::Same);
+                    let why = if equal { "the next is equal" } else { "not certain" };
+                    format!("{} ({why})", cells[leader][0].cell("policy"))
+                }
                 best => {
                     let names = best.iter().map(|at| cells[*at][0].cell("policy"));
                     names.collect::<Vec<_>>().join(", ")

@@ -199,7 +199,7 @@ impl Overview {
             return String::new();
         }
         let columns = comparisons::HEADS.map(|head| match head {
-            "MEASURE" | "LEAST OR MOST" | "NEXT" => (head, Side::Left),
+            "MEASURE" | "BEST" | "NEXT" => (head, Side::Left),
             _ => (head, Side::Right),
         });
         format!("\n{}", tables::table(&columns, compared.rows()))

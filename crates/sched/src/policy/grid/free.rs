@@ -145,6 +145,12 @@ impl Free {
         &self.profiles
     }
 
+    /// Whether fewer nodes than these are free in all pools, if that can be said at once.
+    pub(super) fn has_fewer(&self, nodes: u32, at: Time) -> bool {
+        let is_known = self.lacking == 0 && at == self.sum.origin();
+        is_known && self.sum.free_now() < i64::from(nodes)
+    }
+
     /// Whether any node of the pool is free at the origin.
     pub(super) fn is_open(&self, pool: PoolId) -> bool {
         self.open[pool.index()]

@@ -136,6 +136,9 @@ impl CheapestRequest {
         if terms.earliest_start.is_some_and(|earliest| earliest > at) {
             return None;
         }
+        if free.has_fewer(self.demand.processors, at) {
+            return None;
+        }
         let budget = terms.budget.map_or(i128::MAX, |budget| i128::from(budget.0));
         let (mut left, mut cost) = (self.demand.processors, 0i128);
         let mut parts = Vec::new();
