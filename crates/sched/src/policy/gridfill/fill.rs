@@ -127,16 +127,19 @@ impl Fill {
             }
         }
         if inbox::terms_changed(events) {
-            let settings = self.settings;
-            let Fill { line, later, new, .. } = self;
+            self.know_prices(market);
+            let Fill { line, later, new, settings, tariff, .. } = self;
             let waiting = line.queue.iter_mut().chain(later.values_mut()).chain(new.values_mut());
             for waiting in waiting {
                 let job = waiting.rank.job;
                 if let Some(demand) = market.demand(job) {
                     let demand = settings.shape.limits(demand);
-                    let wish = PlacementRequest::of_waiting(market, job, &demand, settings.spread);
-                    let wish = wish.by(settings.shape);
-                    let wish = LazyRequest::from(wish);
+                    let wish = at_once(*settings, tariff.as_ref(), (market, job), &demand);
+                    let wish = wish.unwrap_or_else(|| {
+                        let all =
+                            PlacementRequest::of_waiting(market, job, &demand, settings.spread);
+                        all.by(settings.shape).into()
+                    });
                     waiting.settled = waiting.settled && wish == waiting.wish;
                     waiting.wish = wish;
                 }
@@ -179,16 +182,20 @@ impl Fill {
         (job, comes): (JobId, Comes),
         demand: &Demand,
     ) -> Result<LazyRequest, Reason> {
+        self.know_prices(market);
+        if let Some(lazy) = at_once(self.settings, self.tariff.as_ref(), (market, job), demand) {
+            return Ok(lazy);
+        }
         let GridFillSettings { shape, spread, .. } = self.settings;
+        let whole = PlacementRequest::of(market, (job, comes), demand, spread)?;
+        Ok(whole.by(shape).into())
+    }
+
+    /// Makes the order of pools again, if prices have changed.
+    fn know_prices(&mut self, market: &Market) {
         if !self.tariff.as_ref().is_some_and(|it| it.is_of(market)) {
             self.tariff = Tariff::of(market).map(Arc::new);
         }
-        let tariff = self.tariff.as_ref().filter(|_| spread == Spread::Grid);
-        if let Some(lazy) = tariff.and_then(|it| LazyRequest::cheapest(it, market, job, demand)) {
-            return Ok(lazy);
-        }
-        let whole = PlacementRequest::of(market, (job, comes), demand, spread)?;
-        Ok(whole.by(shape).into())
     }
 
     /// All jobs give their reservations back.
@@ -403,4 +410,15 @@ pub(super) fn promise(settings: GridFillSettings) -> Promise {
         (Depth::All, _) | (Depth::First(1), Order::Arrival) => Promise::Reservations,
         _ => Promise::Nothing,
     }
+}
+
+/// The request of a job that looks at the cheapest pools first, where they are many.
+fn at_once(
+    settings: GridFillSettings,
+    tariff: Option<&Arc<Tariff>>,
+    (market, job): (&Market, JobId),
+    demand: &Demand,
+) -> Option<LazyRequest> {
+    let tariff = tariff.filter(|_| settings.spread == Spread::Grid)?;
+    LazyRequest::cheapest(tariff, market, job, demand)
 }

@@ -2,6 +2,7 @@
 
 mod fallback;
 mod picture;
+mod wish;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,30 +11,21 @@ use tradewind_model::{Command, Demand, Event, Horizon, JobId, Market, Reason, Sp
 
 use super::{CycleSettings, PlanOrder, Replan, Stretch};
 use crate::policy::availability::{News, Taken};
-use crate::policy::cyclic::{self, SearchBy, SliceBy};
+use crate::policy::cyclic::{self, SliceBy};
 use crate::policy::grid::{
-    Booking, FEW, GridAvailability, Part, PlacementRequest, RequestOutline, Spread, Tariff,
-    fits_at_once,
+    Booking, GridAvailability, Part, PlacementRequest, RequestOutline, Spread, Tariff, fits_at_once,
 };
 use crate::policy::inbox::{self, Comes};
 use crate::policy::share::Usage;
 use crate::policy::{Promise, UserShare};
-use crate::window::Algorithm;
 
 use fallback::Fallbacks;
 pub(in crate::policy) use fallback::Renewal;
 use picture::Picture;
+use wish::{Wish, relaxed, whole};
 
 /// A job's place in the order of planning: by priority (or what stands for it), then by submission.
 pub(in crate::policy) type PlanKey = (Reverse<i64>, JobId);
-
-/// A job that waits for a cycle or has a window.
-#[derive(Debug)]
-struct Wish {
-    outline: RequestOutline,
-    /// Where there are few pools; else it is made whenever it is needed.
-    whole: Option<Box<PlacementRequest>>,
-}
 
 /// A job with a window.
 #[derive(Debug)]
@@ -137,10 +129,13 @@ impl Planner {
 
     fn reprice(&mut self, market: &Market, books: &mut GridAvailability) {
         (self.world, self.tariff) = (None, None);
-        let Planner { settings, waiting, booked, .. } = self;
-        for ((_, job), wish) in waiting {
-            whole(settings, market, *job).into_iter().for_each(|new| *wish = Wish::of(market, new));
+        self.know_prices(market);
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for ((_, job), wish) in &mut waiting {
+            self.wish_now(market, *job).into_iter().for_each(|new| *wish = new);
         }
+        self.waiting = waiting;
+        let Planner { settings, booked, .. } = self;
         let mut dear = Vec::new();
         for (job, booked) in booked {
             let Some(new) = whole(settings, market, *job) else { continue };
@@ -196,6 +191,16 @@ impl Planner {
         }
         self.wait(now, key, Wish::of(market, wish));
         Ok(())
+    }
+
+    /// What has to be known of a job that waits, at the prices of now.
+    fn wish_now(&self, market: &Market, job: JobId) -> Option<Wish> {
+        let demand = market.demand(job)?;
+        let relaxed = relaxed(&self.settings.cyclic.search, demand);
+        if let Some(outline) = self.quick(market, job, relaxed.as_ref().unwrap_or(demand)) {
+            return Some(Wish { outline, whole: None });
+        }
+        whole(&self.settings, market, job).map(|new| Wish::of(market, new))
     }
 
     /// What has to be known of a job that can run, if a few pools say that.
@@ -564,34 +569,4 @@ impl Planner {
     pub(in crate::policy) fn reservation(&self, job: JobId) -> Option<Time> {
         self.booked.get(&job).map(|booked| booked.booking.start)
     }
-}
-
-impl Wish {
-    /// Keeps all of it where there are few pools.
-    fn of(market: &Market, whole: PlacementRequest) -> Wish {
-        let few = market.pools().as_slice().len() <= FEW;
-        Wish { outline: RequestOutline::of(&whole), whole: few.then(|| Box::new(whole)) }
-    }
-}
-
-/// The job's request at the prices of now.
-fn whole(settings: &CycleSettings, market: &Market, job: JobId) -> Option<PlacementRequest> {
-    let demand = market.demand(job)?;
-    let relaxed = relaxed(&settings.cyclic.search, demand);
-    Some(PlacementRequest::of_waiting(
-        market,
-        job,
-        relaxed.as_ref().unwrap_or(demand),
-        Spread::Grid,
-    ))
-}
-
-/// The demand without the limits that the search does not apply to the letter, if that is not what
-/// it is anyway.
-fn relaxed(search: &SearchBy, demand: &Demand) -> Option<Demand> {
-    let exact = match search {
-        SearchBy::Job | SearchBy::All(Algorithm::Best(_)) => true,
-        SearchBy::All(_) | SearchBy::Csa => demand.terms.is_none(),
-    };
-    (!exact).then(|| inbox::without_limits(demand))
 }
