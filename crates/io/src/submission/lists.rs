@@ -41,7 +41,7 @@ pub(super) fn array(text: &str) -> Result<Array, Wrong> {
         // Those that are named again count again: a short text must not be minutes of work.
         if named > Submission::MAX_ARRAY {
             let message = format!("an array of more than {} jobs", Submission::MAX_ARRAY);
-            return Err(wrong(message, "hand it in in parts"));
+            return Err(wrong(message, "submit it in parts"));
         }
     }
     Ok(Array { indices: indices.into_iter().collect(), at_once })

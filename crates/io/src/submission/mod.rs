@@ -77,7 +77,7 @@ impl Submission {
     /// The longest script, bytes.
     pub const MAX_SCRIPT: usize = 4 << 20;
     /// The most tasks of one array.
-    pub const MAX_ARRAY: usize = 10_000;
+    pub const MAX_ARRAY: usize = 100_000;
     /// The longest that parts of a job may wait for each other.
     pub const MAX_GATHER: Span = Span(24 * 3_600);
 
