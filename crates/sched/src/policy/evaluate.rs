@@ -92,9 +92,10 @@ impl PoolReport {
     pub fn weigh(&self, market: &Market, demand: &Demand) -> Vec<WeighedPool> {
         let each = market.pools().iter().zip(&self.profiles);
         let pools = market.pools();
-        let along = Along::of(pools, demand).rooms(&self.licences);
+        let along = Along::of(pools, demand);
+        let licences = along.rooms(&self.licences);
         each.map(|((id, _), profile)| {
-            self::weigh(pools, id, PoolRoom::beside(profile, &along), demand)
+            self::weigh(pools, id, (PoolRoom::beside(profile, &licences), &along), demand)
         })
         .collect()
     }
@@ -111,7 +112,12 @@ pub(crate) fn free_licences(market: &Market) -> Vec<Profile> {
 
 /// Its price is that of its first start there, or of now if it has none; it is not waited for a lower
 /// one.
-fn weigh(pools: &Pools, id: PoolId, room: PoolRoom<'_>, demand: &Demand) -> WeighedPool {
+fn weigh(
+    pools: &Pools,
+    id: PoolId,
+    (room, along): (PoolRoom<'_>, &Along),
+    demand: &Demand,
+) -> WeighedPool {
     let pool = pools.pool(id);
     let length = pool.length_of(demand);
     let first = earliest(room, demand, length);
@@ -121,7 +127,10 @@ fn weigh(pools: &Pools, id: PoolId, room: PoolRoom<'_>, demand: &Demand) -> Weig
     };
     let price = pools.asked(id, start, length);
     let highest = pools.highest_within(id, start, length);
-    let verdict = match against(pool, (price, highest), demand, length) {
+    let cost = i128::from(price.of(demand.processors, length).0) + along.cost(length);
+    let budget = demand.terms().budget.filter(|budget| cost > i128::from(budget.0));
+    let against = against(pool, highest, demand).or_else(|| budget.map(Against::Budget));
+    let verdict = match against {
         Some(against) => Verdict::Against(against),
         None => first,
     };
@@ -143,14 +152,9 @@ fn earliest(room: PoolRoom<'_>, demand: &Demand, length: Span) -> Verdict {
     }
 }
 
-/// What speaks against the pool at a price, whatever is free in it; `highest` is the highest price of
-/// any second of the job.
-fn against(
-    pool: &Pool,
-    (price, highest): (Price, Price),
-    demand: &Demand,
-    length: Span,
-) -> Option<Against> {
+/// What speaks against the pool, whatever is free in it, but for the budget; `highest` is the highest
+/// price of any second of the job.
+fn against(pool: &Pool, highest: Price, demand: &Demand) -> Option<Against> {
     let terms = demand.terms();
     let lacks =
         |name: &str, wanted: &Attribute| !Attribute::meets(pool.attributes.get(name), wanted);
@@ -170,11 +174,7 @@ fn against(
     if !pool.suits(demand) {
         return Some(Against::Size);
     }
-    if pool.nodes < demand.processors {
-        return Some(Against::Narrow(pool.nodes));
-    }
-    let cost = price.of(demand.processors, length);
-    terms.budget.filter(|budget| cost > *budget).map(Against::Budget)
+    (pool.nodes < demand.processors).then_some(Against::Narrow(pool.nodes))
 }
 
 #[cfg(test)]

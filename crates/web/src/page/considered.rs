@@ -40,7 +40,7 @@ pub(crate) fn considered(live: &Live, job: &Job) -> Result<Considered, String> {
     // One that waits again is to have other nodes.
     let waits = matches!(job.phase(), Phase::Waiting | Phase::Held(_));
     if let Some(choice) = choice::document(state, job).filter(|_| !waits) {
-        let own = job.parts().iter().map(|part| chosen(live, part, choice.at));
+        let own = job.parts().iter().map(|part| chosen(live, (job, part), choice.at));
         let other = |pool| ConsideredRow { chosen: None, pool };
         return Ok(Considered {
             at: Some(choice.at),
@@ -61,8 +61,12 @@ pub(crate) fn considered(live: &Live, job: &Job) -> Result<Considered, String> {
     Ok(Considered { at: None, why: None, rows: weighed.iter().map(row).collect(), left_out: 0 })
 }
 
-fn chosen(live: &Live, part: &Part, at: i64) -> ConsideredRow {
-    let cost = part.price.of(part.nodes, part.limit);
+/// The cost of a job's only part is that of the job.
+fn chosen(live: &Live, (job, part): (&Job, &Part), at: i64) -> ConsideredRow {
+    let cost = match job.parts() {
+        [_] => job.max(),
+        _ => part.price.of(part.nodes, part.limit),
+    };
     let pool = OtherPool {
         pool: jobs::pool_name(live.state(), part.pool).to_owned(),
         price: part.price.into(),

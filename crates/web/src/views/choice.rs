@@ -25,7 +25,7 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
     let got = Got {
         start: choice.at,
         length: job.parts().iter().map(|it| it.limit).max().unwrap_or_default(),
-        cost: job.parts().iter().map(|it| it.price.of(it.nodes, it.limit)).sum(),
+        cost: job.max(),
     };
     let other = |it: &WeighedPool| other(state, job, it, Some(got));
     Some(documents::Choice {
@@ -39,7 +39,7 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
 
 /// A pool as it would have the job; beside what the job got, if it got anything.
 pub(crate) fn other(state: &State, job: &Job, it: &WeighedPool, got: Option<Got>) -> OtherPool {
-    let cost = it.price.of(job.nodes(), it.length);
+    let cost = it.price.of(job.nodes(), it.length) + state.licences_cost(job, it.length);
     let site = state.site_of(it.pool);
     let fails = state.site_health(site).state.is_failure() && !state.is_counted_on(site);
     let is_away = got.is_none() && fails;

@@ -24,7 +24,7 @@ pub mod waits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradewind_model::{Market, OutageId, PoolId, Pools, SiteId, Span, Time};
+use tradewind_model::{Licence, Market, Money, OutageId, PoolId, Pools, SiteId, Span, Time};
 
 use access::Access;
 use jobs::Jobs;
@@ -111,6 +111,19 @@ impl State {
     /// The moment of the last record.
     pub fn now(&self) -> Time {
         self.market.now()
+    }
+
+    /// What the licences that the job takes along cost for so long: at the prices that it agreed on
+    /// when it started, before at those of now.
+    pub fn licences_cost(&self, job: &Job, time: Span) -> Money {
+        let all = self.market.pools().licences();
+        match (job.licences(), &job.submission.terms.licences) {
+            ([], Some(wanted)) => {
+                let of = |it: &Licence| Some(it.price.of(*wanted.get(&it.name)?, time));
+                all.iter().filter_map(of).sum()
+            }
+            (held, _) => held.iter().map(|it| it.cost(time)).sum(),
+        }
     }
 
     /// Whose nodes the pool's are.

@@ -58,6 +58,15 @@ fn a_job_waits_for_licences_though_nodes_are_free_and_pays_for_them() {
     let max = Money(100_000_000 + 3 * 300_000_000);
     assert_eq!(stage.live.state().jobs[&1].max(), max);
     assert_eq!(stage.balance("held:1"), i128::from(max.0));
+    // What they add to the cost of any pool: before a start by the list, then as was agreed.
+    let added = |stage: &Stage, job| {
+        let state = stage.live.state();
+        state.licences_cost(&state.jobs[&job], Span(100))
+    };
+    assert_eq!(
+        [1, 2, 3].map(|job| added(&stage, job)),
+        [900, 600, 0].map(|it| Money(it * 1_000_000))
+    );
     runs(&mut stage, 1, 5);
     let tag = tag_of(&stage, 1);
     let over = ended(later(5), later(25), Exit::Code(0));

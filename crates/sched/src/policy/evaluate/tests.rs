@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use tradewind_model::{Event, Terms};
+use tradewind_model::{Event, Licence, LicenceId, SiteId, Terms};
 
 use super::*;
 use crate::policy::outlook::tests::{Grid, demand, market, wanted};
@@ -82,4 +82,22 @@ fn what_speaks_against_a_pool_is_said() {
     let gpu = || ("gpu".to_owned(), Attribute::Text("yes".to_owned()));
     assert_eq!(said(&|it| it.attributes.extend([gpu()])), Against::Attribute("gpu".to_owned()));
     assert_eq!(verdict(&|_| (), 3), Verdict::Against(Against::Narrow(2)));
+}
+
+#[test]
+fn licences_count_in_the_budget() {
+    let licence = Licence { name: "abaqus".to_owned(), count: 4, price: Price(5) };
+    let pools = market(&[(2, 1_000, 3)], &[], None).pools().clone();
+    let pools = pools.with_licences(vec![(licence, SiteId(0))]).unwrap();
+    let market = Market::new(std::sync::Arc::new(pools), Time(0));
+    let verdict = |budget| {
+        let licences = vec![LicenceShare { licence: LicenceId(0), count: 2 }].into();
+        let terms =
+            Terms { budget: Some(Money(budget)), licences: Some(licences), ..Terms::default() };
+        let asked = Demand { terms: Some(std::sync::Arc::new(terms)), ..Demand::new(1, Span(10)) };
+        PoolReport::of(&market).weigh(&market, &asked).remove(0).verdict
+    };
+    // 10 s of a node for 3, and of two licences for 5.
+    assert_eq!(verdict(130), Verdict::From(Time(0)));
+    assert_eq!(verdict(129), Verdict::Against(Against::Budget(Money(129))));
 }

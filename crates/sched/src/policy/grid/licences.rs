@@ -37,7 +37,7 @@ impl Along {
     }
 
     /// What they cost for so long.
-    pub(super) fn cost(&self, runtime: Span) -> i128 {
+    pub(in crate::policy) fn cost(&self, runtime: Span) -> i128 {
         self.per_second.saturating_mul(i128::from(runtime.0))
     }
 

@@ -15,6 +15,8 @@ use crate::policy::grid::{Free, PlacementRequest, PoolOpening, Starts};
 #[derive(Debug, Clone, Default)]
 pub(in crate::policy) struct Openings {
     pools: Vec<Openness>,
+    /// The pools of which there is something to see in this walk.
+    seen: Vec<usize>,
 }
 
 /// Of one pool.
@@ -29,12 +31,14 @@ struct Openness {
     passed: usize,
     /// For jobs before a rank, as this walk has passed them.
     next: Vec<(Rank, PoolOpening)>,
+    /// Whether there is something to see in this walk.
+    is_seen: bool,
 }
 
 impl Default for Openness {
     fn default() -> Openness {
         let (missed, next) = (Vec::new(), Vec::new());
-        Openness { ahead: PoolOpening::NONE, missed, passed: 0, next }
+        Openness { ahead: PoolOpening::NONE, missed, passed: 0, next, is_seen: false }
     }
 }
 
@@ -46,15 +50,21 @@ impl Openings {
         self.pools.resize_with(count, Openness::default);
         for (pool, opening) in self.pools.iter_mut().zip(free.opened()) {
             pool.ahead = pool.ahead.and(opening);
+            pool.is_seen = pool.ahead != PoolOpening::NONE || !pool.missed.is_empty();
         }
+        self.seen.clear();
+        self.seen.extend((0..count).filter(|at| self.pools[*at].is_seen));
     }
 
     /// The same as a job moved away or left.
     pub(super) fn note_move(&mut self, free: &mut Free, rank: Rank) {
-        for (pool, opening) in self.pools.iter_mut().zip(free.opened()) {
+        for (at, (pool, opening)) in self.pools.iter_mut().zip(free.opened()).enumerate() {
             if opening != PoolOpening::NONE {
                 pool.ahead = pool.ahead.and(opening);
                 pool.next.push((rank, opening));
+                if !std::mem::replace(&mut pool.is_seen, true) {
+                    self.seen.push(at);
+                }
             }
         }
     }
@@ -75,13 +85,20 @@ impl Openings {
 
     /// Starts at which the job could do better. To be asked in queue order.
     pub(super) fn starts(&mut self, rank: Rank, wish: &PlacementRequest) -> Starts {
-        for pool in &mut self.pools {
+        for at in &self.seen {
+            let pool = &mut self.pools[*at];
             let behind = |(before, _): &(Rank, PoolOpening)| *before <= rank;
             pool.passed += pool.missed[pool.passed..].iter().take_while(|it| behind(it)).count();
         }
         let mut all = PoolOpening::NONE;
+        if self.seen.is_empty() {
+            return Starts { from: all.from, until: all.until };
+        }
         for (pool, length) in wish.pools().chain(wish.licences()) {
             let pool = &self.pools[pool.index()];
+            if !pool.is_seen {
+                continue;
+            }
             let missed = pool.missed.get(pool.passed).map_or(PoolOpening::NONE, |it| it.1);
             let opening = pool.ahead.and(missed);
             let from = opening.from - length + Span(1);
