@@ -155,7 +155,7 @@ pub static OPTIONS: [OptionSpec; 124] = [
         'a',
         Value,
         "ARRAY_INX",
-        "`0-9`, `1,3,5-7`, `0-9:2`, each with `%4`: at most 4 at once",
+        "`0-9`, `1,3,5-7`, `0-9:2`, each with `%4`: at most 4 at once; at most 100,000 jobs in one array",
     ),
     refused(
         "batch",
