@@ -145,7 +145,7 @@ impl CheapestRequest {
         // Where no node is free now, none is from now on.
         let now = free.now() == at;
         let suits =
-            |id: PoolId, pool: &Pool| !(now && !free.is_open(id)) && pool.suits(&self.demand);
+            |id: PoolId, pool: &Pool| (!now || free.is_open(id)) && pool.suits(&self.demand);
         for offer in self.tariff.cheapest(&self.demand, suits) {
             if cost + i128::from(left) * i128::from(offer.cost) > budget {
                 return None;
